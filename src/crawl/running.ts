@@ -1,0 +1,221 @@
+/**
+ * A running crawl: one process that owns DIR. Creates or opens it, feeds the seeds, watches limits, answers `status`,
+ * and ends in order.
+ *
+ * Invariant: whatever ends it (finished, a limit, a stop, a failure of the disk), the log ends between two records and
+ * the promise is settled once.
+ */
+import { CrawlError } from '../base/errors.ts'
+import { reasonOf } from '../core/reasons.ts'
+import { type OpenedShard, openShard, openShardLogs, type ShardOptions } from '../shard/opening.ts'
+import { isFinished, type Shard, strandedHosts, wake } from '../shard/shard.ts'
+import { abandonShard, closeShard } from '../shard/stopping.ts'
+import { whenSynced } from '../shard/syncing.ts'
+import type { RealEnv } from './env.ts'
+import type { Layout } from './layout.ts'
+import { readSeeds, seedSourcePath, seedSources } from './seeds.ts'
+import { isComplete, type Status, statusOf } from './status.ts'
+
+/** How often limits are looked at without a turn, and free space at most, milliseconds. */
+const WATCH_MS = 1000
+const FREE_SPACE_CHECK_MS = 5000
+
+export interface CrawlEnd {
+  /** `finished`, `stopped`, `limit`, `disk-full`. */
+  readonly kind: 'finished' | 'stopped' | 'limit' | 'disk-full'
+  /** For people. */
+  readonly reason: string
+  readonly status: Status
+}
+
+/** What a running crawl says while it runs; all optional to listen to. */
+export interface CrawlListener {
+  readonly onMessage: (
+    level: 'info' | 'warn' | 'error',
+    text: string,
+    facts?: Readonly<Record<string, string | number>>,
+  ) => void
+}
+
+export class RunningCrawl {
+  readonly shard: Shard
+  readonly env: RealEnv
+  readonly layout: Layout
+  readonly #listener: CrawlListener
+  readonly #ended: Promise<CrawlEnd>
+  #settle!: (end: CrawlEnd) => void
+  #fail!: (error: unknown) => void
+  #isFeeding = false
+  #stopReason: { kind: CrawlEnd['kind']; reason: string } | undefined
+  #checkedSpaceMs = 0
+  readonly #startedMs: number
+  #runMsBefore: number
+
+  constructor(env: RealEnv, layout: Layout, shard: Shard, listener: CrawlListener) {
+    this.env = env
+    this.layout = layout
+    this.shard = shard
+    this.#listener = listener
+    this.#startedMs = env.clock.monotonicMs()
+    this.#runMsBefore = shard.totals.runMs
+    this.#ended = new Promise((resolve, reject) => {
+      this.#settle = resolve
+      this.#fail = reject
+    })
+    shard.onTurn = () => this.#afterTurn()
+    shard.onFailure = (error) => this.#failed(error)
+  }
+
+  /** Crawls until nothing is left, a limit is reached or `stop` is called. Errors: what the disk or the log threw. */
+  run(): Promise<CrawlEnd> {
+    this.shard.isClaiming = true
+    void this.feedSeeds()
+    wake(this.shard)
+    this.#watch()
+    return this.#ended
+  }
+
+  /** Limits of time and space hold also while every host waits and no turn is taken. */
+  #watch(): void {
+    this.env.clock.after(WATCH_MS, () => {
+      if (this.shard.hasEnded) return
+      this.#checkLimits()
+      this.#watch()
+    })
+  }
+
+  /** Stops in order at the end of the turn in hand. */
+  stop(reason: string, kind: CrawlEnd['kind'] = 'stopped'): void {
+    if (this.#stopReason !== undefined || this.shard.hasEnded) return
+    this.#stopReason = { kind, reason }
+    this.shard.isClaiming = false
+    wake(this.shard)
+  }
+
+  /** Reads the seed sources that are not settled yet, batch by batch, each when the one before is in the log. */
+  async feedSeeds(): Promise<void> {
+    if (this.#isFeeding) return
+    this.#isFeeding = true
+    try {
+      for (const source of seedSources(this.layout.seeds)) await this.#feedSource(source)
+    } catch (error) {
+      this.#failed(error)
+    } finally {
+      this.#isFeeding = false
+    }
+    wake(this.shard)
+  }
+
+  async #feedSource(source: number): Promise<void> {
+    const cursor = this.shard.state.seeds[source]
+    if (cursor?.isLast) return
+    const path = seedSourcePath(this.layout.seeds, source)
+    for await (const { urls, lines, isLast, bad } of readSeeds(path, cursor?.lines ?? 0, this.shard.state.settings)) {
+      for (const { line, text, why } of bad) {
+        this.#listener.onMessage('warn', `seed line ${line}: ${why}: ${JSON.stringify(text)}`, { source, line })
+      }
+      if (this.shard.hasEnded) return
+      await new Promise<void>((done) => {
+        this.shard.inbox.push({
+          kind: 'owner',
+          observation: { kind: 'seeds', source, lines, isLast, urls },
+          done,
+        })
+        // A crawl that ends meanwhile never acknowledges: its seeds are read again by `resume`.
+        wake(this.shard)
+      })
+    }
+  }
+
+  /** The figures as of now, given out when all they tell of is synced; later records are at least 1 ms later. */
+  status(): Promise<Status> {
+    const status = this.#statusNow()
+    this.shard.clock.closeInstant()
+    return new Promise((resolve) => whenSynced(this.shard, () => resolve(status)))
+  }
+
+  #statusNow(): Status {
+    const { state, totals, events, clock } = this.shard
+    return statusOf(state, totals, events.sequence - 1, clock.lastRecordMs)
+  }
+
+  #afterTurn(): void {
+    const { shard } = this
+    const now = this.env.clock.monotonicMs()
+    shard.totals.runMs = this.#runMsBefore + Math.round(now - this.#startedMs)
+    this.#checkLimits()
+    if (this.#stopReason !== undefined) {
+      // What has arrived is settled first: it was fetched already.
+      if (shard.inbox.length > 0) return
+      return this.#close(this.#stopReason.kind, this.#stopReason.reason)
+    }
+    if (isFinished(shard) && isComplete(shard.state)) return this.#finish()
+    const stranded = strandedHosts(shard)
+    if (stranded.length > 0 && !this.#isFeeding) {
+      const names = stranded.map((host) => shard.source.hostName(host)).join(', ')
+      throw new CrawlError(
+        'LOG_CORRUPT',
+        `URLs are pending that no queue holds, at: ${names}.`,
+        {},
+        'Please report this. `crawler verify` shows more.',
+      )
+    }
+  }
+
+  #checkLimits(): void {
+    if (this.#stopReason !== undefined) return
+    const { state, totals } = this.shard
+    const { pagesMax, bytesMax, timeMaxMs, freeBytesMin } = state.settings
+    if (pagesMax !== null && state.pages >= pagesMax && state.processing.count === 0)
+      this.stop(`--max-pages ${pagesMax} reached`, 'limit')
+    else if (bytesMax !== null && totals.bytes >= bytesMax) this.stop(`--max-bytes ${bytesMax} reached`, 'limit')
+    else if (timeMaxMs !== null && totals.runMs >= timeMaxMs) this.stop(`--max-time ${timeMaxMs}ms reached`, 'limit')
+    const now = this.env.clock.monotonicMs()
+    if (now - this.#checkedSpaceMs < FREE_SPACE_CHECK_MS) return
+    this.#checkedSpaceMs = now
+    const free = this.env.disk.freeBytes(this.layout.root)
+    if (free < freeBytesMin) this.stop(`only ${free} bytes are free, --min-free is ${freeBytesMin}`, 'disk-full')
+  }
+
+  /** All is crawled. The compression of sealed pages is waited for, so that the crawl is whole when it says so. */
+  #finish(): void {
+    const { sealing } = this.shard
+    if (sealing.isRunning || sealing.waiting.length > 0) return
+    this.#close('finished', 'finished')
+  }
+
+  #close(kind: CrawlEnd['kind'], reason: string): void {
+    try {
+      closeShard(this.shard, reason)
+    } catch (error) {
+      return this.#failed(error)
+    }
+    this.#settle({ kind, reason, status: this.#statusNow() })
+  }
+
+  #failed(error: unknown): void {
+    const isFull = error instanceof CrawlError && error.code === 'DISK_FULL'
+    const isClosed = abandonShard(this.shard, error instanceof Error ? error.message : String(error))
+    if (!isFull) return this.#fail(error)
+    const text = isClosed ? 'the disk is full' : 'the disk is full, even for the last record'
+    this.#settle({ kind: 'disk-full', reason: text, status: this.#statusNow() })
+  }
+
+  /** Failures and refusals by word, most frequent first: what the last lines of a crawl name. */
+  reasons(): Array<readonly [string, number]> {
+    const counted = Object.entries(this.shard.totals.byReason).map(
+      ([number, count]) => [reasonOf(Number(number)) ?? number, count] as const,
+    )
+    return counted.sort((a, b) => b[1] - a[1])
+  }
+}
+
+/** Opens the one shard of a crawl. */
+export function openForWriting(
+  env: RealEnv,
+  layout: Layout,
+  options: ShardOptions,
+): { shard: Shard; opened: OpenedShard } {
+  const opened = openShardLogs(env.disk, layout.shard(0), 'write')
+  return { shard: openShard(env, layout.shard(0), opened, options), opened }
+}

@@ -1,0 +1,49 @@
+/** Pages to which a shorter way was found: their links are read again from the stored body, without a request. */
+
+import { CrawlError } from '../base/errors.ts'
+import { keyFromWords } from '../base/md5.ts'
+import type { FetchedEvent } from '../core/event.ts'
+import type { Now } from '../core/frontier.ts'
+import { KIND } from '../core/kind.ts'
+import { segmentOf, URL_WORD } from '../core/state.ts'
+import { readEvent } from './link-source.ts'
+import { bodyOf, readPage } from './pages.ts'
+import { decodeBody, linksOf } from './reading.ts'
+import { observe, type Shard } from './shard.ts'
+
+/** Pages read again in one turn. */
+const RELINKS_PER_TURN_MAX = 8
+
+export function relinkNext(shard: Shard, now: Now): void {
+  const { relinks } = shard.state
+  for (let left = RELINKS_PER_TURN_MAX; left > 0 && relinks.count > 0; left--) {
+    const key = keyFromWords(relinks.firstWord(0), relinks.firstWord(1), relinks.firstWord(2), relinks.firstWord(3))
+    const handle = shard.state.urls.findKey(key)
+    const segment = segmentOf(shard.state.urls.word(handle, URL_WORD.rest))
+    const position = shard.state.urls.word(handle, URL_WORD.position)
+    const event = readEvent(shard.events, segment, position)
+    if (event.kind !== KIND.fetched) {
+      throw new CrawlError('LOG_CORRUPT', `Segment ${segment}: no page at offset ${position}.`, {
+        segment,
+        offset: position,
+      })
+    }
+    observe(shard, { kind: 'relink', link: event.attempt.link, links: linksAgain(shard, event) }, now)
+  }
+}
+
+function linksAgain(shard: Shard, { attempt, stored, location }: FetchedEvent): ReturnType<typeof linksOf>['links'] {
+  // A redirect's only link is its target.
+  if (location !== '') return [{ url: location }]
+  if (stored === undefined || attempt.status >= 300) return []
+  const page = readPage(shard.pages, stored.page, shard.env.decodeContent)
+  if (page === undefined) return []
+  const { settings } = shard.state
+  const body = bodyOf(shard.pages, page, shard.env.decodeContent)
+  return linksOf(
+    decodeBody(page.headers, body, settings, shard.env.decodeContent).bytes,
+    page.headers,
+    attempt.link.url,
+    settings,
+  ).links
+}

@@ -1,0 +1,232 @@
+/**
+ * One shard: a single-threaded state machine that owns the hosts it is given, with its own log and pages.
+ *
+ * Invariant: memory may run ahead of the disk within a turn, but a request leaves only after its claim is written, and
+ * nothing else leaves before it is synced. A failed write or sync ends the process.
+ *
+ *     observations ─► 1 take ─► 2 decide ─► 3 evolve ─► 4 write ─► 5 start what was claimed ─► fetch, scan ─┐
+ *          ▲                                    └─ when synced ─► 6 acknowledge                              │
+ *          └──────────────────── one observation per claim, always, on failure too ──────────────────────────┘
+ */
+import type { Key } from '../base/md5.ts'
+import { word } from '../base/md5.ts'
+import { type Claim, claim, claimSuspect, type LinkSource, suspectDueMs, type Work } from '../core/claim.ts'
+import { decide } from '../core/decide.ts'
+import { encodeEvent } from '../core/encode.ts'
+import type { CrawlEvent } from '../core/event.ts'
+import { evolve, ITEM_WORDS } from '../core/evolve.ts'
+import { endContact, type Frontier, type Now, rememberBulks, schedule } from '../core/frontier.ts'
+import { HOST, HOST_FLAG } from '../core/hosts.ts'
+import { itemsOf } from '../core/items.ts'
+import { KIND } from '../core/kind.ts'
+import type { Observation } from '../core/observation.ts'
+import { type State, URL_STATE } from '../core/state.ts'
+import type { Env } from '../env/env.ts'
+import { AT } from '../log/format.ts'
+import type { LogWriter } from '../log/writer.ts'
+import type { Arrival } from './arrival.ts'
+import { startFetches } from './fetching.ts'
+import { relinkNext } from './relinking.ts'
+import { sealNext } from './sealing.ts'
+import type { ShardClock } from './shard-clock.ts'
+import { storeAnswer } from './storing.ts'
+import { appendMark, type Syncing, scheduleSync } from './syncing.ts'
+import { addToTotals, type Totals } from './totals.ts'
+
+/** Observations settled in one turn, so that no turn takes long. */
+export const OBSERVATIONS_PER_TURN_MAX = 256
+/** Look-ups of addresses in flight. */
+export const LOOKUPS_MAX = 256
+/** Unsynced bytes above which claiming stops. */
+export const UNSYNCED_BYTES_MAX = 64 * 1024 * 1024
+
+export interface Shard {
+  readonly env: Env
+  /** Where the two logs are. */
+  readonly directory: string
+  readonly events: LogWriter
+  readonly pages: LogWriter
+  readonly state: State
+  readonly frontier: Frontier
+  readonly source: LinkSource
+  readonly totals: Totals
+  readonly clock: ShardClock
+  /** What arrived and is not settled. Bounded by the claims in flight and one batch of seeds. */
+  readonly inbox: Arrival[]
+  /** Claims whose observation has not come. At most `concurrency`. */
+  readonly inFlight: Map<Key, Claim>
+  readonly syncing: Syncing
+  /** Sealed page segments to be compressed, the first number not looked at, and whether one is being compressed. */
+  readonly sealing: { readonly waiting: number[]; next: number; isRunning: boolean }
+  /** Look-ups in flight. */
+  lookups: number
+  /** Whether new work is started. */
+  isClaiming: boolean
+  /** Set once by `stop` or a failure: no turn is taken any more. */
+  hasEnded: boolean
+  isTurnScheduled: boolean
+  /** Cancels the timer for the next due host. */
+  cancelTimer: (() => void) | undefined
+  timerMs: number
+  /** Called after each turn: limits, progress, termination are the owner's business. */
+  onTurn: () => void
+  /** Called once where a write or a sync failed; the shard has ended then. */
+  onFailure: (error: unknown) => void
+}
+
+/** Asks for a turn soon; several wishes make one turn. */
+export function wake(shard: Shard): void {
+  if (shard.isTurnScheduled || shard.hasEnded) return
+  shard.isTurnScheduled = true
+  shard.env.clock.after(0, () => {
+    shard.isTurnScheduled = false
+    if (shard.hasEnded) return
+    try {
+      turn(shard)
+    } catch (error) {
+      shard.hasEnded = true
+      shard.onFailure(error)
+    }
+  })
+}
+
+export function turn(shard: Shard): void {
+  const now = shard.clock.now()
+  appendMark(shard, now)
+  const arrivals = shard.inbox.splice(0, OBSERVATIONS_PER_TURN_MAX)
+  for (const arrival of arrivals) settle(shard, arrival, now)
+  if (shard.isClaiming) relinkNext(shard, now)
+  const work = pickWork(shard, now)
+
+  shard.pages.write()
+  shard.events.write() // with the operating system: survives this process, not the machine
+
+  startFetches(shard, work)
+  scheduleSync(shard, arrivals)
+  sealNext(shard)
+  if (shard.inbox.length > 0) wake(shard)
+  else armTimer(shard, now)
+  shard.onTurn()
+}
+
+/** One observation: what it means is decided, recorded and applied before the next is looked at. */
+function settle(shard: Shard, arrival: Arrival, now: Now): void {
+  const { state, frontier } = shard
+  if (arrival.kind === 'page') {
+    // An observation that comes twice, or after its claim was given back, is none.
+    if (!shard.inFlight.delete(arrival.claim.link.key)) return
+    observe(shard, storeAnswer(shard, arrival, now), now)
+    return endContact(state, frontier, arrival.claim.host, arrival.timing.totalMs, now)
+  }
+  if (arrival.kind === 'robots') {
+    if (!state.hosts.hasFlag(arrival.host, arrival.observation.isHttps ? HOST_FLAG.askingHttps : HOST_FLAG.askingHttp))
+      return
+    observe(shard, arrival.observation, now)
+    return endContact(state, frontier, arrival.host, arrival.totalMs, now)
+  }
+  if (arrival.kind === 'lookup') {
+    if (!state.hosts.hasFlag(arrival.host, HOST_FLAG.lookingUp)) return
+    shard.lookups--
+    state.hosts.setFlag(arrival.host, HOST_FLAG.lookingUp, false)
+    observe(shard, arrival.observation, now)
+    schedule(state, frontier, arrival.host, now)
+    for (const host of frontier.stalled.splice(0)) schedule(state, frontier, host, now)
+    return
+  }
+  observe(shard, arrival.observation, now)
+}
+
+export function observe(shard: Shard, observation: Observation, now: Now): void {
+  for (const event of decide(shard.state, observation, now.shardMs)) apply(shard, event, now)
+}
+
+/** Records an event and applies it: the only way in which anything becomes true. */
+export function apply(shard: Shard, event: CrawlEvent, now: Now): void {
+  const { events, state } = shard
+  const out = events.begin(event.kind, 0, now.shardMs)
+  encodeEvent(out, out.at - AT.body, event)
+  itemsOf(event, (key, kind, arg) => events.item(word(key, 0), word(key, 1), word(key, 2), word(key, 3), kind, arg))
+  const { segment, position } = events.end()
+  const items = events.lastItems()
+  evolve(state, items, 0, items.length / ITEM_WORDS, segment, () => event)
+  addToTotals(shard.totals, event)
+  shard.clock.lastRecordMs = now.shardMs
+  shard.syncing.hasNews = true
+  if ('groups' in event && event.kind !== KIND.claim && event.kind !== KIND.void && event.kind !== KIND.refused) {
+    for (const gathered of rememberBulks(state, shard.frontier, event.groups, segment, position))
+      apply(shard, gathered, now)
+  }
+  for (const host of state.touched.splice(0)) schedule(state, shard.frontier, host, now)
+}
+
+const NO_WORK: Work = { events: [], claims: [], robots: [], lookups: [], visited: [] }
+
+/** Claims what may be fetched now, and records it. */
+function pickWork(shard: Shard, now: Now): Work {
+  if (!shard.isClaiming || shard.events.unsyncedBytes + shard.pages.unsyncedBytes > UNSYNCED_BYTES_MAX) return NO_WORK
+  const { state, frontier, source } = shard
+  let work = claim(state, frontier, now, freeSlots(shard), LOOKUPS_MAX - shard.lookups, source)
+  if (isNothing(work) && suspectDueMs(state, now) <= now.monotonicMs) work = claimSuspect(state, frontier, now, source)
+  for (const event of work.events) apply(shard, event, now)
+  for (const host of work.visited) schedule(state, frontier, host, now)
+  for (const claimed of work.claims) shard.inFlight.set(claimed.link.key, claimed)
+  shard.lookups += work.lookups.length
+  return work
+}
+
+function isNothing(work: Work): boolean {
+  return work.claims.length + work.events.length + work.robots.length + work.lookups.length === 0
+}
+
+/** Requests that may be started: free sockets, and what the budget of pages leaves. Claims in flight count. */
+export function freeSlots(shard: Shard): number {
+  const { settings, processing, asking, pages } = shard.state
+  const sockets = settings.concurrency - processing.count - asking
+  if (settings.pagesMax === null) return sockets
+  return Math.min(sockets, settings.pagesMax - pages - processing.count)
+}
+
+/** Wakes the shard when the next host is due. Where only a completion can free a slot, that completion wakes it. */
+function armTimer(shard: Shard, now: Now): void {
+  const { frontier, state } = shard
+  let dueMs = frontier.due.size > 0 && freeSlots(shard) > 0 ? frontier.due.peekDue() : Number.POSITIVE_INFINITY
+  dueMs = Math.min(dueMs, suspectDueMs(state, now))
+  if (!shard.isClaiming || dueMs === Number.POSITIVE_INFINITY) return
+  if (shard.cancelTimer !== undefined) {
+    if (shard.timerMs <= dueMs) return
+    shard.cancelTimer()
+  }
+  shard.timerMs = dueMs
+  shard.cancelTimer = shard.env.clock.after(Math.max(0, Math.ceil(dueMs - now.monotonicMs)), () => {
+    shard.cancelTimer = undefined
+    wake(shard)
+  })
+}
+
+/** Nothing is pending, in flight or on its way: the crawl has come to its end. Seeds are the owner's to ask about. */
+export function isFinished(shard: Shard): boolean {
+  const { state } = shard
+  return (
+    state.counts[URL_STATE.pending] === 0 &&
+    state.processing.count === 0 &&
+    state.asking === 0 &&
+    state.relinks.count === 0 &&
+    shard.lookups === 0 &&
+    shard.inbox.length === 0
+  )
+}
+
+/**
+ * Pending URLs that nothing will ever come for: a contradiction, named by its hosts.
+ * @returns ids of such hosts, at most ten; [] where all is well
+ */
+export function strandedHosts(shard: Shard): number[] {
+  const { state, frontier } = shard
+  const isBusy = state.processing.count + state.asking + shard.lookups + shard.inbox.length > 0
+  if (isBusy || frontier.due.size > 0 || state.waiting.suspectCount > 0) return []
+  const hosts: number[] = []
+  for (let host = 1; host <= state.hosts.count && hosts.length < 10; host++) {
+    if (state.hosts.get(host, HOST.pending) > 0) hosts.push(host)
+  }
+  return hosts
+}
