@@ -32,16 +32,12 @@ const CLASS_OF_CODE: Readonly<Record<string, TroubleClass>> = {
 const SHORTAGES: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'])
 
 /** Ends of a body that look like a server that stopped early, rather than a broken message or line. */
-const PREMATURE_ENDS: ReadonlySet<string> = new Set([
-  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
-  'HPE_INVALID_EOF_STATE',
-  'UND_ERR_SOCKET',
-])
+const PREMATURE_ENDS: ReadonlySet<string> = new Set(['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UND_ERR_SOCKET'])
 
 /** The class of an error that ended a request. Anything unknown while connecting is `connect.unreachable`. */
 export function troubleClass(error: Error, stage: Stage): TroubleClass {
   const code = codeOf(error)
-  if (code.startsWith('HPE_')) return 'http.malformed'
+  if (isParserError(error)) return 'http.malformed'
   const known = CLASS_OF_CODE[code]
   if (known === 'connect.reset' || known === 'timeout') return known
   // Certificates fail with some thirty codes of OpenSSL; what they share is the stage.
@@ -53,6 +49,7 @@ export function troubleClass(error: Error, stage: Stage): TroubleClass {
 
 /** Whether the body merely ended too soon: what came of it is worth keeping. A reset is not: another try may get all. */
 export function isPrematureEnd(error: Error): boolean {
+  if (isParserError(error)) return /\bEOF\b/.test(error.message)
   return PREMATURE_ENDS.has(codeOf(error)) && !isBadAnswer(error)
 }
 
@@ -74,6 +71,11 @@ const MESSAGE_LENGTH_MAX = 200
 
 function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : ''
+}
+
+// By name: undici 8 leaves the code (`HPE_…`) of these undefined.
+function isParserError(error: Error): boolean {
+  return error.name === 'HTTPParserError'
 }
 
 // undici's words for an answer out of turn and for a switch of protocols nobody asked for.

@@ -261,3 +261,6 @@ export const NO_FINDINGS: Findings = {
   turnedAwayUrls: [],
   scopeKeys: [],
 }
+
+/** Reads the record at an address of the log; live, it is the one just written. */
+export type EventAt = (segment: number, position: number) => CrawlEvent

@@ -6,8 +6,14 @@
  */
 import { CrawlError } from '../base/errors.ts'
 import { addHostCounts, mixHostAddresses, mixHostBlocked, mixHostRobots } from './digest-entries.ts'
-import { type BadHostEvent, type DelayEvent, type ResolvedEvent, ROBOTS, type RobotsEvent } from './event.ts'
-import type { EventAt } from './evolve.ts'
+import {
+  type BadHostEvent,
+  type DelayEvent,
+  type EventAt,
+  type ResolvedEvent,
+  ROBOTS,
+  type RobotsEvent,
+} from './event.ts'
 import { HOST, HOST_FLAG } from './hosts.ts'
 import { KIND } from './kind.ts'
 import type { State } from './state.ts'
@@ -126,7 +132,9 @@ function applyResolved(state: State, event: ResolvedEvent): void {
 
 function applyBadHost(state: State, event: BadHostEvent): void {
   const { hosts, host, queues } = state
-  if (hosts.getMs(host, HOST.badUntilMs) === 0) state.badHosts++
+  // An instant of 0 clears it: an operator's retry, or the expiry.
+  const wasBad = hosts.getMs(host, HOST.badUntilMs) > 0
+  state.badHosts += (event.untilMs > 0 ? 1 : 0) - (wasBad ? 1 : 0)
   changeBlocked(state, HOST.badUntilMs, event.untilMs)
   hosts.setName(host, event.host)
   hosts.set(host, HOST.badReason, event.reason)

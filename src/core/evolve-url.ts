@@ -8,7 +8,7 @@
  */
 import { CrawlError } from '../base/errors.ts'
 import { mixProcessing, mixUrl, mixWaiting } from './digest-entries.ts'
-import type { EventAt } from './evolve.ts'
+import type { EventAt } from './event.ts'
 import { HOST, HOST_FLAG } from './hosts.ts'
 import { KIND } from './kind.ts'
 import { isAnswerReason, REASONS } from './reasons.ts'

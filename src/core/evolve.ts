@@ -8,15 +8,12 @@
  */
 import { CrawlError } from '../base/errors.ts'
 import { mixContent, mixScope, mixSeeds, mixSettings } from './digest-entries.ts'
-import type { CrawlEvent } from './event.ts'
+import type { EventAt } from './event.ts'
 import { addBulk, applyHostItem, dropBulk, enterHost, leaveHost } from './evolve-host.ts'
 import { applyUrlItem } from './evolve-url.ts'
 import { KIND } from './kind.ts'
 import type { Settings } from './settings.ts'
 import type { State } from './state.ts'
-
-/** Reads the record at an address of the log; live, it is the one just written. */
-export type EventAt = (segment: number, position: number) => CrawlEvent
 
 /** Words of one KEY item: key (4), offset (2). */
 export const ITEM_WORDS = 6

@@ -4,6 +4,7 @@
  * A host is `URL.host`, its key the md5 of that. Ids count from 1 in order of first mention (0 = none). Rows hold
  * projection (in the digest) and schedule (not in it); which is which stands at each field.
  */
+import assert from 'node:assert/strict'
 import { type Key, keyFromWords } from '../base/md5.ts'
 import { OrderedTable } from '../tables/ordered.ts'
 import { StringArena } from '../tables/strings.ts'
@@ -59,8 +60,8 @@ export const HOST = {
   contactMs: 44,
 } as const
 
-const ROW_WORDS = 46
-const ROWS_PER_BLOCK = 1024
+export const ROW_WORDS = 46
+export const ROWS_PER_BLOCK = 1024
 
 export const HOST_FLAG = {
   /** Some address of it accepted a connection once. In the digest. */
@@ -187,6 +188,25 @@ export class HostTable {
     const words = this.wordsOf(id)
     const row = this.rowOf(id)
     return keyFromWords(words[row], words[row + 1], words[row + 2], words[row + 3])
+  }
+
+  /** The table of keys, for an image. See `OrderedTable.writeImage`. */
+  writeIndex(write: (bytes: Uint8Array) => void): void {
+    this.#index.writeImage(write)
+  }
+
+  /** Reads what `writeIndex` wrote; false where it is damaged. The rows follow by `addRows`. */
+  readIndex(read: (target: Uint8Array) => number): boolean {
+    return this.#index.readImage(read)
+  }
+
+  /** Takes the rows of the next hosts, a whole block of memory of which they are the first `rowCount` rows. */
+  addRows(block: ArrayBuffer, rowCount: number): void {
+    assert(this.#count === this.#words.length * ROWS_PER_BLOCK && rowCount <= ROWS_PER_BLOCK)
+    assert(block.byteLength === ROWS_PER_BLOCK * ROW_WORDS * 4)
+    this.#words.push(new Uint32Array(block))
+    this.#floats.push(new Float64Array(block))
+    this.#count += rowCount
   }
 
   get bytes(): number {

@@ -32,6 +32,15 @@ export class KeyQueue {
     this.#count--
   }
 
+  /** Calls `visit` with each key, oldest first. */
+  forEach(visit: (k0: number, k1: number, k2: number, k3: number) => void): void {
+    const words = this.#words
+    for (let i = 0; i < this.#count; i++) {
+      const at = ((this.#head + i) * 4) % words.length
+      visit(words[at], words[at + 1], words[at + 2], words[at + 3])
+    }
+  }
+
   #grow(): void {
     const words = new Uint32Array(this.#words.length * 2)
     const slots = this.#words.length / 4

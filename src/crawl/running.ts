@@ -7,8 +7,9 @@
  */
 import { CrawlError } from '../base/errors.ts'
 import { reasonOf } from '../core/reasons.ts'
-import { type OpenedShard, openShard, openShardLogs, type ShardOptions } from '../shard/opening.ts'
-import { isFinished, type Shard, strandedHosts, wake } from '../shard/shard.ts'
+import { reviveExpired } from '../shard/reopening.ts'
+import { isFinished, strandedHosts } from '../shard/shard.ts'
+import { type Shard, wake } from '../shard/shard-parts.ts'
 import { abandonShard, closeShard } from '../shard/stopping.ts'
 import { whenSynced } from '../shard/syncing.ts'
 import type { RealEnv } from './env.ts'
@@ -19,6 +20,8 @@ import { isComplete, type Status, statusOf } from './status.ts'
 /** How often limits are looked at without a turn, and free space at most, milliseconds. */
 const WATCH_MS = 1000
 const FREE_SPACE_CHECK_MS = 5000
+/** How often bad hosts are looked at for expiry, milliseconds. */
+const REVIVE_MS = 60_000
 
 export interface CrawlEnd {
   /** `finished`, `stopped`, `limit`, `disk-full`. */
@@ -48,6 +51,7 @@ export class RunningCrawl {
   #isFeeding = false
   #stopReason: { kind: CrawlEnd['kind']; reason: string } | undefined
   #checkedSpaceMs = 0
+  #revivedMs = Number.NEGATIVE_INFINITY
   readonly #startedMs: number
   #runMsBefore: number
 
@@ -69,6 +73,7 @@ export class RunningCrawl {
   /** Crawls until nothing is left, a limit is reached or `stop` is called. Errors: what the disk or the log threw. */
   run(): Promise<CrawlEnd> {
     this.shard.isClaiming = true
+    this.#revive()
     void this.feedSeeds()
     wake(this.shard)
     this.#watch()
@@ -80,6 +85,7 @@ export class RunningCrawl {
     this.env.clock.after(WATCH_MS, () => {
       if (this.shard.hasEnded) return
       this.#checkLimits()
+      this.#revive()
       this.#watch()
     })
   }
@@ -97,13 +103,19 @@ export class RunningCrawl {
     if (this.#isFeeding) return
     this.#isFeeding = true
     try {
-      for (const source of seedSources(this.layout.seeds)) await this.#feedSource(source)
+      for (let source = this.#unreadSource(); source >= 0; source = this.#unreadSource()) await this.#feedSource(source)
     } catch (error) {
       this.#failed(error)
     } finally {
       this.#isFeeding = false
     }
     wake(this.shard)
+  }
+
+  /** The first source that is not settled, also one that was added meanwhile; −1 where there is none. */
+  #unreadSource(): number {
+    if (this.shard.hasEnded) return -1
+    return seedSources(this.layout.seeds).find((source) => !this.shard.state.seeds[source]?.isLast) ?? -1
   }
 
   async #feedSource(source: number): Promise<void> {
@@ -132,6 +144,17 @@ export class RunningCrawl {
     const status = this.#statusNow()
     this.shard.clock.closeInstant()
     return new Promise((resolve) => whenSynced(this.shard, () => resolve(status)))
+  }
+
+  /** Hosts whose badness has expired get another chance, with the URLs that failed for it. */
+  #revive(): void {
+    const now = this.shard.clock.now()
+    if (now.monotonicMs - this.#revivedMs < REVIVE_MS) return
+    this.#revivedMs = now.monotonicMs
+    const reopened = reviveExpired(this.shard, now)
+    if (reopened === 0) return
+    this.#listener.onMessage('info', `${reopened} URLs of hosts that were bad are pending again`)
+    wake(this.shard)
   }
 
   #statusNow(): Status {
@@ -208,14 +231,4 @@ export class RunningCrawl {
     )
     return counted.sort((a, b) => b[1] - a[1])
   }
-}
-
-/** Opens the one shard of a crawl. */
-export function openForWriting(
-  env: RealEnv,
-  layout: Layout,
-  options: ShardOptions,
-): { shard: Shard; opened: OpenedShard } {
-  const opened = openShardLogs(env.disk, layout.shard(0), 'write')
-  return { shard: openShard(env, layout.shard(0), opened, options), opened }
 }

@@ -10,10 +10,11 @@ import {
   createWriteStream,
   existsSync,
   fsyncSync,
+  linkSync,
   mkdirSync,
   openSync,
   readdirSync,
-  renameSync,
+  unlinkSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -51,9 +52,7 @@ export function seedSources(directory: string): number[] {
  */
 export async function copySeeds(directory: string, input: SeedInput): Promise<number> {
   mkdirSync(directory, { recursive: true })
-  const source = (seedSources(directory).at(-1) ?? -1) + 1
-  const path = seedSourcePath(directory, source)
-  const aside = `${path}.tmp`
+  const aside = join(directory, `${process.pid}.tmp`)
   const out = createWriteStream(aside)
   for (const url of input.urls) await write(out, `${url}\n`)
   for (const file of input.files) await pour(createReadStream(file), out, file)
@@ -61,9 +60,22 @@ export async function copySeeds(directory: string, input: SeedInput): Promise<nu
   out.end()
   await once(out, 'close')
   syncPath(aside)
-  renameSync(aside, path)
+  const source = publish(directory, aside)
+  unlinkSync(aside)
   syncPath(directory)
   return source
+}
+
+/** Gives the copy the next free number. A link fails where another process has just taken it, unlike a rename. */
+function publish(directory: string, aside: string): number {
+  for (let source = (seedSources(directory).at(-1) ?? -1) + 1; ; source++) {
+    try {
+      linkSync(aside, seedSourcePath(directory, source))
+      return source
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  }
 }
 
 async function pour(from: NodeJS.ReadableStream, out: NodeJS.WritableStream, name: string): Promise<void> {

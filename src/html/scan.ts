@@ -49,38 +49,52 @@ export function scanPage(context: ScanContext): Scan['restart'] {
     inertCount: 0,
     restart: undefined,
   }
-  const { bytes, text } = scan.page
-  const last = bytes.length - 1
-  let at = 0
-  while (scan.restart === undefined) {
-    at = text.indexOf('<', at)
-    if (at < 0 || at === last) break
-    const next = bytes[at + 1]
-    if (IS_LETTER[next] === 1) at = onStartTag(scan, at + 1)
-    else if (next === SLASH) at = onEndTag(scan, at + 2)
-    else at = onDeclaration(scan, at, next)
-  }
+  walk(scan)
   return scan.restart
 }
 
-function onStartTag(scan: Scan, nameAt: number): number {
-  const { page } = scan
-  const { bytes } = page
+/** The walk itself: one long function, because a call or a look into `scan` for each tag would double its time. */
+function walk(scan: Scan): void {
+  const { page, tag, templates } = scan
+  const { bytes, text } = page
+  const { open } = scan.foreign
   const length = bytes.length
-  let at = nameAt
-  let hash = 0
-  for (let lower = 0; at < length; at++) {
-    lower = TAG_NAME_BYTE[bytes[at]]
-    if (lower === 0) break
-    hash = hashStep(hash, lower)
+  for (let at = text.indexOf('<'); at >= 0 && at + 1 < length; at = text.indexOf('<', at)) {
+    let nameAt = at + 1
+    const isEndTag = bytes[nameAt] === SLASH
+    if (isEndTag) nameAt++
+    if (nameAt >= length || IS_LETTER[bytes[nameAt]] === 0) {
+      at = isEndTag ? endOfBadEndTag(page, nameAt) : onDeclaration(scan, at, bytes[nameAt])
+      continue
+    }
+    let nameEnd = nameAt
+    let hash = 0
+    for (let lower = 0; nameEnd < length; nameEnd++) {
+      lower = TAG_NAME_BYTE[bytes[nameEnd]]
+      if (lower === 0) break
+      hash = hashStep(hash, lower)
+    }
+    if (isEndTag) {
+      if (open.length > 0 || templates.length > 0) closeElement(scan, text.slice(nameAt, nameEnd).toLowerCase())
+      at = nameEnd < length && bytes[nameEnd] === GREATER ? nameEnd + 1 : skipTag(page, nameEnd)
+      continue
+    }
+    const id = idOf(TAGS, bytes, nameAt, nameEnd, hash)
+    if (id === 0 && open.length === 0) {
+      at = nameEnd < length && bytes[nameEnd] === GREATER ? nameEnd + 1 : skipTag(page, nameEnd)
+      continue
+    }
+    const end = readTag(page, nameEnd, tag)
+    if (end < 0) return
+    const isForeign = open.length > 0 || id === TAG.svg || id === TAG.math
+    at = isForeign ? onForeignTag(scan, nameAt, nameEnd, id, end) : onHtmlTag(scan, id, end)
+    if (scan.restart !== undefined) return
   }
-  const id = idOf(TAGS, bytes, nameAt, at, hash)
-  const isForeign = scan.foreign.open.length > 0
-  if (id === 0 && !isForeign) return skipTag(page, at)
-  const end = readTag(page, at, scan.tag)
-  if (end < 0) return length
-  if (isForeign || id === TAG.svg || id === TAG.math) return onForeignTag(scan, nameAt, at, id, end)
-  return onHtmlTag(scan, id, end)
+}
+
+/** `</>` is nothing, `</` before anything else but a letter opens a comment. */
+function endOfBadEndTag(page: Page, at: number): number {
+  return at < page.bytes.length && page.bytes[at] === GREATER ? at + 1 : behind(page.text, '>', at)
 }
 
 const RAW_NAMES: ReadonlySet<number> = new Set([
@@ -163,18 +177,6 @@ function openTemplate(scan: Scan): void {
   const isShadow = /^(?:open|closed)$/i.test(attributeText(scan.page, scan.tag, ATTRIBUTE.shadowrootmode))
   scan.templates.push(!isShadow)
   if (!isShadow) scan.inertCount++
-}
-
-function onEndTag(scan: Scan, nameAt: number): number {
-  const { bytes, text } = scan.page
-  const first = nameAt < bytes.length ? bytes[nameAt] : 0
-  // `</>` is nothing, `</` before anything else but a letter opens a comment.
-  if (IS_LETTER[first] === 0) return first === GREATER ? nameAt + 1 : behind(text, '>', nameAt)
-  let at = nameAt
-  while (at < bytes.length && TAG_NAME_BYTE[bytes[at]] !== 0) at++
-  if (scan.foreign.open.length > 0 || scan.templates.length > 0)
-    closeElement(scan, text.slice(nameAt, at).toLowerCase())
-  return skipTag(scan.page, at)
 }
 
 function closeElement(scan: Scan, name: string): void {

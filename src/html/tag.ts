@@ -87,13 +87,15 @@ export function skipTag(page: Page, at: number): number {
 }
 
 function skipBlanks(bytes: Uint8Array, at: number): number {
-  while (at < bytes.length && SEPARATOR_CLASS[bytes[at]] === SEPARATOR.blank) at++
+  const length = bytes.length
+  while (at < length && SEPARATOR_CLASS[bytes[at]] === SEPARATOR.blank) at++
   return at
 }
 
 /** What stands between attributes: blanks and slashes. */
 function skipGap(bytes: Uint8Array, at: number): number {
-  for (; at < bytes.length; at++) {
+  const length = bytes.length
+  for (; at < length; at++) {
     const kind = SEPARATOR_CLASS[bytes[at]]
     if (kind !== SEPARATOR.blank && kind !== SEPARATOR.slash) break
   }
@@ -158,7 +160,8 @@ function endOfQuoted(page: Page, at: number, quote: number): number {
 }
 
 function endOfUnquoted(bytes: Uint8Array, at: number): number {
-  for (; at < bytes.length; at++) {
+  const length = bytes.length
+  for (; at < length; at++) {
     const kind = SEPARATOR_CLASS[bytes[at]]
     if (kind === SEPARATOR.blank || kind === SEPARATOR.greater) break
   }

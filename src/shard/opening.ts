@@ -22,10 +22,12 @@ import type { LogIdentity, OpenedLog } from '../log/opened.ts'
 import { endOfPage, PAGES_LOG } from '../log/pages.ts'
 import type { ItemsOf } from '../log/rebuild.ts'
 import { openLog } from '../log/recover.ts'
+import { apply } from './applying.ts'
 import { createLinkSource, eventOf } from './link-source.ts'
 import { replay, totalsAt } from './replay.ts'
-import { apply, type Shard } from './shard.ts'
+import { turn } from './shard.ts'
 import { ShardClock } from './shard-clock.ts'
+import type { Shard } from './shard-parts.ts'
 import { createSyncing } from './syncing.ts'
 import type { Totals } from './totals.ts'
 
@@ -104,8 +106,8 @@ export interface ShardOptions {
   readonly version: string
   readonly pid: number
   readonly shardCount: number
-  /** Effective settings, JSON; undefined = as the log has them. */
-  readonly settings: string | undefined
+  /** Effective settings, JSON. */
+  readonly settings: string
   /** Who changes the settings, where the log has others. */
   readonly act: string
   readonly segmentBytesMax?: number
@@ -187,6 +189,7 @@ function assemble(
     isTurnScheduled: false,
     cancelTimer: undefined,
     timerMs: 0,
+    takeTurn: turn,
     onTurn: () => {},
     onFailure: () => {},
   }
@@ -197,7 +200,7 @@ function begin(shard: Shard, options: ShardOptions): void {
   const { state } = shard
   const now = shard.clock.now()
   giveBack(shard, state.isOpen)
-  const settings = options.settings ?? state.settingsJson
+  const { settings } = options
   const isChanged = state.settingsJson !== '' && settings !== state.settingsJson
   apply(
     shard,

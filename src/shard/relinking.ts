@@ -6,10 +6,11 @@ import type { FetchedEvent } from '../core/event.ts'
 import type { Now } from '../core/frontier.ts'
 import { KIND } from '../core/kind.ts'
 import { segmentOf, URL_WORD } from '../core/state.ts'
+import { observe } from './applying.ts'
 import { readEvent } from './link-source.ts'
 import { bodyOf, readPage } from './pages.ts'
 import { decodeBody, linksOf } from './reading.ts'
-import { observe, type Shard } from './shard.ts'
+import type { Shard } from './shard-parts.ts'
 
 /** Pages read again in one turn. */
 const RELINKS_PER_TURN_MAX = 8

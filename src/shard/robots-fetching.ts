@@ -7,9 +7,9 @@ import { reachable } from '../core/reach.ts'
 import type { Settings } from '../core/settings.ts'
 import { hostnameOf, normalizeUrl, originOf } from '../core/url.ts'
 import { headerValues } from '../html/headers.ts'
-import { fetchAtFirst, troubleOf } from './fetching.ts'
 import { decodeBody, retryAfterMs } from './reading.ts'
-import type { Shard } from './shard.ts'
+import { fetchAtFirst, troubleOf } from './requesting.ts'
+import type { Shard } from './shard-parts.ts'
 
 /** Redirects followed (RFC 9309, 2.3.1.2). A longer chain counts as "no robots.txt". */
 const ROBOTS_REDIRECTS_MAX = 5

@@ -1,5 +1,5 @@
 /** Compresses sealed segments of pages beside the crawl: never while a page waits. */
-import { type Shard, wake } from './shard.ts'
+import { type Shard, wake } from './shard-parts.ts'
 
 /** Starts the next compression where a segment was sealed and none runs. */
 export function sealNext(shard: Shard): void {

@@ -8,30 +8,18 @@
  *          ▲                                    └─ when synced ─► 6 acknowledge                              │
  *          └──────────────────── one observation per claim, always, on failure too ──────────────────────────┘
  */
-import type { Key } from '../base/md5.ts'
-import { word } from '../base/md5.ts'
-import { type Claim, claim, claimSuspect, type LinkSource, suspectDueMs, type Work } from '../core/claim.ts'
-import { decide } from '../core/decide.ts'
-import { encodeEvent } from '../core/encode.ts'
-import type { CrawlEvent } from '../core/event.ts'
-import { evolve, ITEM_WORDS } from '../core/evolve.ts'
-import { endContact, type Frontier, type Now, rememberBulks, schedule } from '../core/frontier.ts'
+import { claim, claimSuspect, suspectDueMs, type Work } from '../core/claim.ts'
+import { endContact, type Now, schedule } from '../core/frontier.ts'
 import { HOST, HOST_FLAG } from '../core/hosts.ts'
-import { itemsOf } from '../core/items.ts'
-import { KIND } from '../core/kind.ts'
-import type { Observation } from '../core/observation.ts'
-import { type State, URL_STATE } from '../core/state.ts'
-import type { Env } from '../env/env.ts'
-import { AT } from '../log/format.ts'
-import type { LogWriter } from '../log/writer.ts'
+import { URL_STATE } from '../core/state.ts'
+import { apply, observe } from './applying.ts'
 import type { Arrival } from './arrival.ts'
 import { startFetches } from './fetching.ts'
 import { relinkNext } from './relinking.ts'
 import { sealNext } from './sealing.ts'
-import type { ShardClock } from './shard-clock.ts'
+import { type Shard, wake } from './shard-parts.ts'
 import { storeAnswer } from './storing.ts'
-import { appendMark, type Syncing, scheduleSync } from './syncing.ts'
-import { addToTotals, type Totals } from './totals.ts'
+import { appendMark, scheduleSync } from './syncing.ts'
 
 /** Observations settled in one turn, so that no turn takes long. */
 export const OBSERVATIONS_PER_TURN_MAX = 256
@@ -39,56 +27,6 @@ export const OBSERVATIONS_PER_TURN_MAX = 256
 export const LOOKUPS_MAX = 256
 /** Unsynced bytes above which claiming stops. */
 export const UNSYNCED_BYTES_MAX = 64 * 1024 * 1024
-
-export interface Shard {
-  readonly env: Env
-  /** Where the two logs are. */
-  readonly directory: string
-  readonly events: LogWriter
-  readonly pages: LogWriter
-  readonly state: State
-  readonly frontier: Frontier
-  readonly source: LinkSource
-  readonly totals: Totals
-  readonly clock: ShardClock
-  /** What arrived and is not settled. Bounded by the claims in flight and one batch of seeds. */
-  readonly inbox: Arrival[]
-  /** Claims whose observation has not come. At most `concurrency`. */
-  readonly inFlight: Map<Key, Claim>
-  readonly syncing: Syncing
-  /** Sealed page segments to be compressed, the first number not looked at, and whether one is being compressed. */
-  readonly sealing: { readonly waiting: number[]; next: number; isRunning: boolean }
-  /** Look-ups in flight. */
-  lookups: number
-  /** Whether new work is started. */
-  isClaiming: boolean
-  /** Set once by `stop` or a failure: no turn is taken any more. */
-  hasEnded: boolean
-  isTurnScheduled: boolean
-  /** Cancels the timer for the next due host. */
-  cancelTimer: (() => void) | undefined
-  timerMs: number
-  /** Called after each turn: limits, progress, termination are the owner's business. */
-  onTurn: () => void
-  /** Called once where a write or a sync failed; the shard has ended then. */
-  onFailure: (error: unknown) => void
-}
-
-/** Asks for a turn soon; several wishes make one turn. */
-export function wake(shard: Shard): void {
-  if (shard.isTurnScheduled || shard.hasEnded) return
-  shard.isTurnScheduled = true
-  shard.env.clock.after(0, () => {
-    shard.isTurnScheduled = false
-    if (shard.hasEnded) return
-    try {
-      turn(shard)
-    } catch (error) {
-      shard.hasEnded = true
-      shard.onFailure(error)
-    }
-  })
-}
 
 export function turn(shard: Shard): void {
   const now = shard.clock.now()
@@ -134,29 +72,6 @@ function settle(shard: Shard, arrival: Arrival, now: Now): void {
     return
   }
   observe(shard, arrival.observation, now)
-}
-
-export function observe(shard: Shard, observation: Observation, now: Now): void {
-  for (const event of decide(shard.state, observation, now.shardMs)) apply(shard, event, now)
-}
-
-/** Records an event and applies it: the only way in which anything becomes true. */
-export function apply(shard: Shard, event: CrawlEvent, now: Now): void {
-  const { events, state } = shard
-  const out = events.begin(event.kind, 0, now.shardMs)
-  encodeEvent(out, out.at - AT.body, event)
-  itemsOf(event, (key, kind, arg) => events.item(word(key, 0), word(key, 1), word(key, 2), word(key, 3), kind, arg))
-  const { segment, position } = events.end()
-  const items = events.lastItems()
-  evolve(state, items, 0, items.length / ITEM_WORDS, segment, () => event)
-  addToTotals(shard.totals, event)
-  shard.clock.lastRecordMs = now.shardMs
-  shard.syncing.hasNews = true
-  if ('groups' in event && event.kind !== KIND.claim && event.kind !== KIND.void && event.kind !== KIND.refused) {
-    for (const gathered of rememberBulks(state, shard.frontier, event.groups, segment, position))
-      apply(shard, gathered, now)
-  }
-  for (const host of state.touched.splice(0)) schedule(state, shard.frontier, host, now)
 }
 
 const NO_WORK: Work = { events: [], claims: [], robots: [], lookups: [], visited: [] }

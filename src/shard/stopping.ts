@@ -9,8 +9,9 @@ import type { CloseEvent } from '../core/event.ts'
 import { itemsOf } from '../core/items.ts'
 import { KIND } from '../core/kind.ts'
 import type { LogWriter } from '../log/writer.ts'
+import { apply } from './applying.ts'
 import { askingHosts, groupByHost } from './opening.ts'
-import { apply, type Shard } from './shard.ts'
+import type { Shard } from './shard-parts.ts'
 import { encodeTotals } from './totals.ts'
 
 /**

@@ -8,7 +8,7 @@ import type { PageArrival } from './arrival.ts'
 import { readEvent } from './link-source.ts'
 import { appendPage, PAGE_FLAG, readPage } from './pages.ts'
 import { type ReadAnswer, sha256 } from './reading.ts'
-import type { Shard } from './shard.ts'
+import type { Shard } from './shard-parts.ts'
 
 export function storeAnswer(shard: Shard, arrival: PageArrival, now: Now): PageObservation {
   const { claim, address, timing, result } = arrival

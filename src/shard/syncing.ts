@@ -5,23 +5,10 @@
  * that. A mark alone is no reason to sync again, so an idle crawl writes nothing.
  */
 import type { Now } from '../core/frontier.ts'
-import { NOWHERE, type Position } from '../log/format.ts'
+import { NOWHERE } from '../log/format.ts'
 import type { Arrival } from './arrival.ts'
-import { type Shard, wake } from './shard.ts'
+import { type Shard, type Syncing, wake } from './shard-parts.ts'
 import { encodeTotals } from './totals.ts'
-
-export interface Syncing {
-  /** Records other than marks were written since the last sync began. */
-  hasNews: boolean
-  isRunning: boolean
-  /** A sync is due: its timer runs. */
-  isTimed: boolean
-  /** Positions that the sync which has returned made durable; the next record is their mark. */
-  returned: { readonly events: Position; readonly pages: Position } | undefined
-  /** Called when the sync that covers them has returned. */
-  waiting: Array<() => void>
-  covered: Array<() => void>
-}
 
 export function createSyncing(): Syncing {
   return { hasNews: false, isRunning: false, isTimed: false, returned: undefined, waiting: [], covered: [] }

@@ -1,39 +1,49 @@
 /**
  * How many slots the partitions of an OrderedTable have. Layout only: nothing of it is in an image, all may be tuned.
  *
- * Partitions grow in turn, one at a time, each by GROWTH, whenever the table as a whole is fuller than LOAD. So at any
+ * Partitions grow in turn, one at a time, whenever the table as a whole is fuller than LOAD. So at any
  * moment those that have had their turn are a little emptier than LOAD and the others a little fuller, the table's
  * memory is a constant number of bytes an entry, and no two growths come together. A partition that fills up before
  * its turn, as small ones do by chance, grows out of turn.
  *
- * The fixed order has a second use: the arrays of the partitions lie in memory in the order of their growths, so the
- * holes they leave are neighbours, and the C allocator joins them for those to come. Without it holes are 12 % to 15 %
- * of the table.
+ * The fixed order has a second use: arrays are left in the order in which they were taken, one beside the other. See memory.ts.
  */
 
-/** Entries per home slot, of the whole table. Walks and moves lengthen as 1/(1 − load) and as its square. */
+/** Entries per home slot of the whole table. Walks lengthen as 1/(1 − load), moves as its square. */
 const LOAD = 0.87
 
-/** Each entry is copied 1/(GROWTH − 1) times in its life; loads differ by GROWTH. */
-const GROWTH = 1.15
+/**
+ * Home slots of a partition after its turn, as a multiple of the mean. A round of turns then makes the table larger by
+ * about twice the excess, 15 %, and an entry is copied seven times in its life.
+ */
+const TURN_FACTOR = 1.07
+
+/** The same in a table of few slots a partition: there allocations cost more than memory does. */
+const SMALL_SLOTS = 256
+const SMALL_TURN_FACTOR = 1.25
 
 /** Entries per home slot at which a partition does not wait for its turn. */
 const LOAD_MAX = 0.96
 
 const FIRST_SLOTS = 8
 
-/** A partition below SMALL_SLOTS grows by more: there allocations cost more than memory does. */
-const SMALL_SLOTS = 256
-const SMALL_GROWTH = 1.5
-
 /** A partition with less than this part of the entries it may have shrinks; far below, so that it does not flutter. */
 const SHRINK_BELOW = 0.35
 
 const SLACK_SLOTS_MAX = 64
 
-/** Home slots of a partition that grows. */
-export function nextCapacity(capacity: number): number {
-  return Math.max(FIRST_SLOTS, Math.ceil(capacity * (capacity < SMALL_SLOTS ? SMALL_GROWTH : GROWTH)))
+/**
+ * Home slots of a partition that grows in its turn: not a multiple of those it has, so that all stay in step.
+ *
+ * @param meanCapacity  home slots of the table by partitions
+ */
+export function turnCapacity(meanCapacity: number): number {
+  return Math.ceil(meanCapacity * (meanCapacity < SMALL_SLOTS ? SMALL_TURN_FACTOR : TURN_FACTOR))
+}
+
+/** Home slots of a partition that grows out of turn, being full with `capacity`. */
+export function nextCapacity(capacity: number, meanCapacity: number): number {
+  return Math.max(FIRST_SLOTS, Math.ceil(capacity * TURN_FACTOR), turnCapacity(meanCapacity))
 }
 
 /**
@@ -42,7 +52,8 @@ export function nextCapacity(capacity: number): number {
  * @param order  its place among the partitions, 0 ≤ order < 1: as if the first were next to grow
  */
 export function capacityFor(entryCount: number, order: number): number {
-  return Math.max(FIRST_SLOTS, Math.ceil((entryCount / LOAD) * GROWTH ** (order - 0.5)))
+  const slots = (entryCount / LOAD) * TURN_FACTOR ** (2 * order - 1)
+  return Math.max(FIRST_SLOTS, Math.ceil(slots), Math.ceil(entryCount / LOAD_MAX))
 }
 
 /** Entries a partition of so many home slots takes at most. */

@@ -156,6 +156,28 @@ export class BulkDeques {
     }
   }
 
+  /**
+   * Makes of a copy of a deque's words what an image holds of them: the entry of a deque of one, of a longer one the
+   * count alone, since numbers of chunks mean nothing elsewhere.
+   */
+  toImage(copies: Uint32Array, at: number): void {
+    const count = copies[at + AT.count]
+    if (count < 2) return
+    zero(copies, at)
+    copies[at + AT.count] = count
+  }
+
+  /** Makes a deque of words that `toImage` left: `next` gives the words of the entries of one with more than one. */
+  fromImage(deques: Uint32Array, at: number, next: () => number): void {
+    const count = deques[at + AT.count]
+    if (count < 2) return
+    zero(deques, at)
+    for (let left = count; left > 0; left--) {
+      const word0 = next()
+      this.pushTail(deques, at, word0, next())
+    }
+  }
+
   #found(words: Uint32Array, entry: number): void {
     this.word0 = words[entry]
     this.word1 = words[entry + 1]

@@ -21,7 +21,15 @@
  * below 2³¹, so that V8 keeps it as a small integer.
  */
 import assert from 'node:assert/strict'
-import { capacityFor, entriesMax, entriesMin, nextCapacity, slackSlots, tableEntriesMax } from './capacity.ts'
+import {
+  capacityFor,
+  entriesMax,
+  entriesMin,
+  nextCapacity,
+  slackSlots,
+  tableEntriesMax,
+  turnCapacity,
+} from './capacity.ts'
 import {
   acceptsHeader,
   acceptsPartition,
@@ -31,13 +39,11 @@ import {
   sealPartition,
   type WriteImage,
 } from './image.ts'
-import { allocate, EMPTY, pack, release, spread } from './slots.ts'
+import { SlotMemory } from './memory.ts'
+import { EMPTY, pack, spread } from './slots.ts'
 
 /** Random places tried before the next entry behind the last of them is taken. */
 const RANDOM_TRIES_MAX = 64
-
-/** A partition of more home slots than the mean times this misses its turn to grow. */
-const TURN_SKIPPED_ABOVE = 1.2
 
 /** 1,024 partitions: at 100 million entries one growth copies 2.5 MB. */
 const PARTITION_BITS = 10
@@ -74,7 +80,7 @@ export class OrderedTable {
   private readonly limits: Uint32Array
   /** Entries below which it shrinks. */
   private readonly minima: Uint32Array
-  private slotWords = 0
+  private readonly memory = new SlotMemory()
   /** Home slots of all partitions, and the entries at which the partition whose turn it is grows. */
   private homeSlots = 0
   private growAt = 0
@@ -91,7 +97,7 @@ export class OrderedTable {
     this.partitionMask = this.partitionCount - 1
     this.shift = 32 - this.partitionBits
     this.lowMask = 2 ** this.shift - 1
-    this.none = allocate(this.stride).fill(EMPTY)
+    this.none = new Uint32Array(new ArrayBuffer(this.stride * 4)).fill(EMPTY)
     this.partitions = new Array(this.partitionCount).fill(this.none)
     this.scales = new Float64Array(this.partitionCount)
     this.counts = new Uint32Array(this.partitionCount)
@@ -101,7 +107,7 @@ export class OrderedTable {
 
   /** Bytes allocated outside the JS heap; the arrays' objects (about 0.3 KB a partition in use) come on top. */
   get bytes(): number {
-    return this.slotWords * 4 + this.scales.byteLength + 3 * this.counts.byteLength
+    return this.memory.bytes + this.scales.byteLength + 3 * this.counts.byteLength
   }
 
   /** The entry of a key, or −1. Cost: one place in memory, about seven slots when fullest; nothing is allocated. */
@@ -319,14 +325,16 @@ export class OrderedTable {
 
   /** Grows the partition whose turn it is if the table is full enough, and `wanted` if that itself is full. */
   private grow(wanted: number): void {
-    if (this.count >= this.growAt) {
-      const mean = this.homeSlots / this.partitionCount
-      // One that has grown out of turn lets the others catch up. Some partition is not above the mean.
-      while (this.capacityOf(this.turn) > mean * TURN_SKIPPED_ABOVE) this.turn = (this.turn + 1) & this.partitionMask
-      this.reallocate(this.turn, nextCapacity(this.capacityOf(this.turn)), 0)
+    const mean = this.homeSlots / this.partitionCount
+    if (this.count >= this.growAt && this.homeSlots > 0) {
+      const capacity = turnCapacity(mean)
+      // Those that have grown out of turn let the others catch up. Some partition is not above the mean.
+      while (this.capacityOf(this.turn) >= capacity) this.turn = (this.turn + 1) & this.partitionMask
+      this.reallocate(this.turn, capacity, 0)
       this.turn = (this.turn + 1) & this.partitionMask
     }
-    if (this.counts[wanted] >= this.limits[wanted]) this.reallocate(wanted, nextCapacity(this.capacityOf(wanted)), 0)
+    if (this.counts[wanted] < this.limits[wanted]) return
+    this.reallocate(wanted, nextCapacity(this.capacityOf(wanted), mean), 0)
   }
 
   private shrink(partition: number): void {
@@ -342,12 +350,12 @@ export class OrderedTable {
     const scale = capacity / (this.lowMask + 1)
     for (let slack = Math.max(slackMin, slackSlots(capacity)); ; slack *= 2) {
       assert(capacity + slack < 2 ** (31 - this.partitionBits), 'a handle has no more bits for slots')
-      const words = allocate((capacity + slack) * this.stride)
+      const words = this.memory.take((capacity + slack) * this.stride)
       if (spread(from, from.length, words, this.stride, scale)) {
         this.replace(partition, words, capacity)
         return
       }
-      release(words)
+      this.memory.give(words)
     }
   }
 
@@ -360,10 +368,7 @@ export class OrderedTable {
     this.limits[partition] = entriesMax(capacity)
     this.minima[partition] = entriesMin(capacity)
     this.slotsMax = Math.max(this.slotsMax, words.length / this.stride)
-    if (words !== this.none) this.slotWords += words.length
-    if (old === this.none) return
-    this.slotWords -= old.length
-    release(old)
+    if (old !== this.none) this.memory.give(old)
   }
 
   private nextEntry(partition: number, slot: number): number {

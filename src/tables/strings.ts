@@ -36,16 +36,11 @@ export class StringArena {
    */
   add(string: string): number {
     assert(string.length <= STRING_CHARS_MAX, 'string too long for an arena')
-    const bytes = LENGTH_BYTES + string.length
-    if ((this.end % BLOCK_BYTES) + bytes > BLOCK_BYTES) this.end += BLOCK_BYTES - (this.end % BLOCK_BYTES)
-    const handle = this.end
-    assert(handle + bytes <= 2 ** 32, 'an arena holds 4 GiB')
+    const handle = this.place(LENGTH_BYTES + string.length)
     const at = handle % BLOCK_BYTES
-    const block = this.blockWith(handle >>> BLOCK_BITS, at + bytes)
+    const block = this.blocks[handle >>> BLOCK_BITS]
     block.writeUInt16LE(string.length, at)
     block.write(string, at + LENGTH_BYTES, 'latin1')
-    this.end += bytes
-    this.count++
     return handle
   }
 
@@ -54,6 +49,42 @@ export class StringArena {
     const block = this.blocks[handle >>> BLOCK_BITS]
     const at = (handle % BLOCK_BYTES) + LENGTH_BYTES
     return block.toString('latin1', at, at + block.readUInt16LE(at - LENGTH_BYTES))
+  }
+
+  /** Appends a string of another arena; returns its handle here. Cost: one copy. */
+  addFrom(arena: StringArena, handle: number): number {
+    const block = arena.blocks[handle >>> BLOCK_BITS]
+    const at = handle % BLOCK_BYTES
+    const bytes = LENGTH_BYTES + block.readUInt16LE(at)
+    const copy = this.place(bytes)
+    block.copy(this.blocks[copy >>> BLOCK_BITS], copy % BLOCK_BYTES, at, at + bytes)
+    return copy
+  }
+
+  /** The bytes in use, block by block: views, for an image. */
+  blocksInUse(): Uint8Array[] {
+    return this.blocks.map((block, i) => block.subarray(0, Math.min(this.end - i * BLOCK_BYTES, block.length)))
+  }
+
+  /** Becomes the arena that `blocksInUse` was asked of; handles are the same. For an arena without strings. */
+  load(blocks: readonly Uint8Array[], count: number): void {
+    assert(this.count === 0 && this.blocks.length === 1)
+    for (let i = 0; i < blocks.length; i++) {
+      this.end = i * BLOCK_BYTES + blocks[i].length
+      this.blockWith(i, blocks[i].length).set(blocks[i])
+    }
+    this.count = count
+  }
+
+  /** Room for so many bytes; returns where. */
+  private place(bytes: number): number {
+    if ((this.end % BLOCK_BYTES) + bytes > BLOCK_BYTES) this.end += BLOCK_BYTES - (this.end % BLOCK_BYTES)
+    const handle = this.end
+    assert(handle + bytes <= 2 ** 32, 'an arena holds 4 GiB')
+    this.blockWith(handle >>> BLOCK_BITS, (handle % BLOCK_BYTES) + bytes)
+    this.end += bytes
+    this.count++
+    return handle
   }
 
   /** The block of that number, the last or one behind it, with at least `bytes` bytes. */

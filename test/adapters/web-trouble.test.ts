@@ -15,7 +15,9 @@ after(() => web.stop())
 
 /** What becomes of one raw answer; the connection is closed after it, or left open. */
 async function outcome(bytes: string, after: 'end' | 'hold', limits = {}) {
-  const server = await serve((socket) => (after === 'end' ? socket.end(bytes, 'latin1') : socket.write(bytes, 'latin1')))
+  const server = await serve((socket) =>
+    after === 'end' ? socket.end(bytes, 'latin1') : socket.write(bytes, 'latin1'),
+  )
   const result = await get(web, `${server.url}/`, limited(limits))
   // Whatever went wrong, the connection is not kept.
   await until(() => server.open.size === 0)
@@ -59,13 +61,18 @@ describe('web: bodies that end too soon', OPTIONS, () => {
   test('before the announced length: kept, marked truncated', async () => {
     const expected = { status: 200, body: 'half a page', truncated: true }
     assert.deepEqual(await outcome(`${HEAD}Content-Length: 5000\r\n\r\nhalf a page`, 'end'), expected)
-    assert.deepEqual(await outcome(`${HEAD}Connection: close\r\nContent-Length: 5000\r\n\r\nhalf a page`, 'end'), expected)
+    assert.deepEqual(
+      await outcome(`${HEAD}Connection: close\r\nContent-Length: 5000\r\n\r\nhalf a page`, 'end'),
+      expected,
+    )
   })
 
   test('within a chunk or before the last one: kept, marked truncated', async () => {
     const head = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`
     assert.deepEqual(await outcome(`${head}9\r\nhalf`, 'end'), { status: 200, body: 'half', truncated: true })
     assert.deepEqual(await outcome(`${head}4\r\nhalf\r\n`, 'end'), { status: 200, body: 'half', truncated: true })
+    const closing = `${HEAD}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nhalf`
+    assert.deepEqual(await outcome(closing, 'end'), { status: 200, body: 'half', truncated: true })
   })
 
   test('without a byte: an empty answer marked truncated', async () => {
@@ -105,7 +112,9 @@ describe('web: limits', OPTIONS, () => {
   })
 
   test('many aborted downloads do not clog the way for others', async () => {
-    const server = await serve((socket, head) => socket.write(head.includes('/big') ? ok('x'.repeat(200_000)) : ok('small')))
+    const server = await serve((socket, head) =>
+      socket.write(head.includes('/big') ? ok('x'.repeat(200_000)) : ok('small')),
+    )
     const big = Array.from({ length: 40 }, () => get(web, `${server.url}/big`, limited({ bodyBytesMax: 1000 })))
     for (const result of await Promise.all(big)) assert.ok(result.kind === 'answer' && result.truncated)
     assert.deepEqual(essence(await get(web, `${server.url}/ok`)), { status: 200, body: 'small', truncated: false })
@@ -151,7 +160,7 @@ describe('web: limits', OPTIONS, () => {
   })
 
   test('a handshake that never ends: timeout, and the connection is given up', async () => {
-    const mute = createServer((socket) => socket.on('error', () => {}))
+    const mute = createServer((socket) => void socket.resume().on('error', () => {}))
     await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
     const { port } = mute.address() as { port: number }
     const result = await get(web, `https://127.0.0.1:${port}/`, limited({ connectMs: 50 }))
@@ -253,7 +262,8 @@ describe('web: TLS', OPTIONS, () => {
 
   test('a session resumed with one host does not open another', async () => {
     const server = await serveTls((socket) => socket.end(ok('page', 'Connection: close')))
-    for (let i = 0; i < 3; i++) assert.deepEqual(essence(await get(trusting, `https://site.test:${server.port}/`)), page)
+    for (let i = 0; i < 3; i++)
+      assert.deepEqual(essence(await get(trusting, `https://site.test:${server.port}/`)), page)
     assert.deepEqual(essence(await get(trusting, `https://other.test:${server.port}/`)), invalid)
     await server.close()
   })

@@ -48,7 +48,9 @@ describe('web: requests and answers', OPTIONS, () => {
   })
 
   test('header lines without duplicates come in order too, numbers included', async () => {
-    const server = await serve((socket) => socket.write('HTTP/1.1 200 OK\r\n9: a\r\nB: b\r\n1: c\r\nContent-Length: 0\r\n\r\n'))
+    const server = await serve((socket) =>
+      socket.write('HTTP/1.1 200 OK\r\n9: a\r\nB: b\r\n1: c\r\nContent-Length: 0\r\n\r\n'),
+    )
     const result = await get(web, `${server.url}/`)
     assert.ok(result.kind === 'answer')
     assert.deepEqual(
@@ -85,7 +87,9 @@ describe('web: requests and answers', OPTIONS, () => {
   })
 
   test('204 and 304 have no body, whatever length they announce', async () => {
-    const server = await serve((socket, head) => socket.write(`HTTP/1.1 ${head.slice(5, 8)} X\r\nContent-Length: 500\r\n\r\n`))
+    const server = await serve((socket, head) =>
+      socket.write(`HTTP/1.1 ${head.slice(5, 8)} X\r\nContent-Length: 500\r\n\r\n`),
+    )
     assert.deepEqual(essence(await get(web, `${server.url}/204`)), { status: 204, body: '', truncated: false })
     assert.deepEqual(essence(await get(web, `${server.url}/304`)), { status: 304, body: '', truncated: false })
     await server.close()
@@ -100,7 +104,9 @@ describe('web: requests and answers', OPTIONS, () => {
   })
 
   test('an Upgrade offer on a 200 answer changes nothing', async () => {
-    const server = await serve((socket) => socket.write(ok('page', 'Upgrade: h2,h2c', 'Connection: Upgrade, Keep-Alive')))
+    const server = await serve((socket) =>
+      socket.write(ok('page', 'Upgrade: h2,h2c', 'Connection: Upgrade, Keep-Alive')),
+    )
     assert.deepEqual(essence(await get(web, `${server.url}/`)), { status: 200, body: 'page', truncated: false })
     await server.close()
   })
@@ -146,7 +152,10 @@ describe('web: connections', OPTIONS, () => {
     await get(web, `${server.url}/1`)
     assert.deepEqual(essence(await get(web, `${server.url}/2`)), { status: 200, body: 'page', truncated: false })
     assert.equal(server.accepted, 2)
-    assert.deepEqual(server.heads.map((head) => head.slice(0, 6)), ['GET /1', 'GET /2', 'GET /2'])
+    assert.deepEqual(
+      server.heads.map((head) => head.slice(0, 6)),
+      ['GET /1', 'GET /2', 'GET /2'],
+    )
     await server.close()
   })
 
@@ -168,7 +177,9 @@ describe('web: connections', OPTIONS, () => {
   })
 
   test('bytes beyond the announced length end the connection and appear in no answer', async () => {
-    const server = await serve((socket, _, nth) => socket.write(ok(`page ${nth}`) + 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil'))
+    const server = await serve((socket, _, nth) =>
+      socket.write(ok(`page ${nth}`) + 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil'),
+    )
     for (let i = 0; i < 3; i++) {
       assert.deepEqual(essence(await get(web, `${server.url}/`)), { status: 200, body: 'page 1', truncated: false })
     }

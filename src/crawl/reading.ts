@@ -1,0 +1,126 @@
+/**
+ * A crawl read from its files, beside a running process or without one: takes no lock, changes nothing, reads up to the
+ * last whole record.
+ */
+
+import { CrawlError } from '../base/errors.ts'
+import { KIND } from '../core/kind.ts'
+import type { Settings } from '../core/settings.ts'
+import { createState, type State } from '../core/state.ts'
+import type { Disk } from '../env/disk.ts'
+import { ITEM_AT, ITEM_WORDS, itemKind } from '../log/format.ts'
+import type { OpenedLog } from '../log/opened.ts'
+import { openLog } from '../log/recover.ts'
+import { type Cut, cutAtEnd, cutAtSequence, cutAtTime } from '../shard/cut.ts'
+import { readEvent } from '../shard/link-source.ts'
+import { EVENTS_LOG, type OpenedShard, openShardLogs } from '../shard/opening.ts'
+import { replay, totalsAt } from '../shard/replay.ts'
+import type { Totals } from '../shard/totals.ts'
+import type { Layout } from './layout.ts'
+import { type Status, statusOf } from './status.ts'
+
+/** What makes a DIR a crawl: its last `open` or `control` record. */
+export interface CrawlIdentity {
+  readonly crawlId: Uint8Array
+  readonly settings: Settings
+  /** Version that wrote the last `open`. */
+  readonly version: string
+}
+
+/** The crawl in a DIR; undefined where there is none yet. Errors: LOG_CORRUPT, LOG_NEWER. */
+export function crawlIn(disk: Disk, layout: Layout): CrawlIdentity | undefined {
+  const log = openLog(disk, `${layout.shard(0)}/log`, { ...EVENTS_LOG, mode: 'read' })
+  try {
+    return identityIn(log)
+  } finally {
+    log.close()
+  }
+}
+
+function identityIn(log: OpenedLog): CrawlIdentity | undefined {
+  let settings: Settings | undefined
+  for (let i = log.segments.length - 1; i >= 0; i--) {
+    const { number, header } = log.segments[i]
+    const words = log.key(number)
+    for (let at = words.length - ITEM_WORDS; at >= 0; at -= ITEM_WORDS) {
+      const kind = itemKind(words[at + ITEM_AT.kindAndArg])
+      if (kind !== KIND.open && kind !== KIND.control) continue
+      const event = readEvent(log, number, words[at + ITEM_AT.position])
+      if (event.kind === KIND.control) settings ??= JSON.parse(event.settings) as Settings
+      if (event.kind !== KIND.open) continue
+      return {
+        crawlId: header.crawlId,
+        settings: settings ?? (JSON.parse(event.settings) as Settings),
+        version: event.version,
+      }
+    }
+  }
+  return undefined
+}
+
+/** Which past is asked for. */
+export type Until =
+  | { readonly kind: 'end' }
+  | { readonly kind: 'time'; readonly timeMs: number }
+  | { readonly kind: 'sequence'; readonly sequence: number }
+
+export interface PastCrawl {
+  readonly state: State
+  readonly totals: Totals
+  readonly cut: Cut
+  readonly logs: OpenedShard
+  readonly status: Status
+  /** KEY items applied, and the time it took is the caller's to measure. */
+  readonly items: number
+}
+
+/**
+ * The projections as of an instant, by replay. The caller closes `logs`.
+ * Errors: DIR_NO_CRAWL, UNTIL_UNREACHABLE, LOG_CORRUPT, LOG_NEWER.
+ */
+export function readCrawl(
+  disk: Disk,
+  layout: Layout,
+  until: Until = { kind: 'end' },
+  onProgress?: (items: number, itemsMax: number) => void,
+): PastCrawl {
+  const logs = openShardLogs(disk, layout.shard(0), 'read')
+  if (logs.events.isEmpty) {
+    throw new CrawlError('DIR_NO_CRAWL', `There is no crawl in ${layout.root}.`, { path: layout.root })
+  }
+  const cut = cutOf(logs, until)
+  const state = createState()
+  const items = replay(state, logs.events, {
+    until: cut.position,
+    ...(onProgress === undefined ? {} : { onProgress }),
+  })
+  const totals = totalsAt(logs.events, cut.position)
+  return { state, totals, cut, logs, items, status: statusOf(state, totals, cut.sequence, cut.timeMs) }
+}
+
+function cutOf(logs: OpenedShard, until: Until): Cut {
+  const { events, end } = logs
+  if (until.kind === 'sequence') return cutAtSequence(events, until.sequence)
+  if (until.kind === 'time') return cutAtTime(events, until.timeMs)
+  const last = cutAtEnd(events)
+  if (end.segment === last.position.segment && end.position === last.position.position) return last
+  // Events at the end whose pages are missing do not count: the cut is before the first of them.
+  return cutBefore(events, end)
+}
+
+function cutBefore(log: OpenedLog, end: Cut['position']): Cut {
+  const segment = log.segments.find(({ number }) => number === end.segment)
+  let sequence = (segment?.header.firstSequence ?? 1) - 1
+  let timeMs = 0
+  log.scan(end.segment, (record) => {
+    if (record.position >= end.position) return
+    sequence++
+    timeMs = record.timeMs
+  })
+  return { position: end, sequence, timeMs }
+}
+
+export function closeLogs(logs: OpenedShard): void {
+  logs.events.close()
+  logs.pages.close()
+}

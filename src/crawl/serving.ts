@@ -1,0 +1,32 @@
+/** What a running crawl answers at its door. */
+
+import { checkUrl } from './checking.ts'
+import { listenForControl } from './control.ts'
+import { retryIn } from './retrying.ts'
+import type { RunningCrawl } from './running.ts'
+
+export function serveControl(crawl: RunningCrawl, path: string): Promise<{ close: () => void }> {
+  return listenForControl(path, async (request) => {
+    switch (request.do) {
+      case 'status':
+        return crawl.status()
+      case 'add':
+        // The source was copied into DIR by whoever asks.
+        await crawl.feedSeeds()
+        return crawl.status()
+      case 'retry':
+        return retryIn(crawl, { class: textOf(request.class), match: textOf(request.match) })
+      case 'check':
+        return checkUrl(crawl.shard.state, crawl.shard.source, String(request.url), crawl.shard.clock.now().shardMs)
+      case 'stop':
+        crawl.stop('asked to stop')
+        return {}
+      default:
+        throw new Error(`unknown request ${JSON.stringify(request.do)}`)
+    }
+  })
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}

@@ -1,0 +1,40 @@
+/**
+ * Recording: an event becomes one VAL record with its KEY items, and these items change the state. No other way leads
+ * from an event to the state.
+ */
+import { word } from '../base/md5.ts'
+import { decide } from '../core/decide.ts'
+import { encodeEvent } from '../core/encode.ts'
+import type { CrawlEvent } from '../core/event.ts'
+import { evolve, ITEM_WORDS } from '../core/evolve.ts'
+import { type Now, rememberBulks, schedule } from '../core/frontier.ts'
+import { itemsOf } from '../core/items.ts'
+import { KIND } from '../core/kind.ts'
+import type { Observation } from '../core/observation.ts'
+import { AT } from '../log/format.ts'
+import type { Shard } from './shard-parts.ts'
+import { addToTotals } from './totals.ts'
+
+/** Decides an observation and records what comes of it, before the next is looked at. */
+export function observe(shard: Shard, observation: Observation, now: Now): void {
+  for (const event of decide(shard.state, observation, now.shardMs)) apply(shard, event, now)
+}
+
+/** Records an event and applies it: the only way in which anything becomes true. */
+export function apply(shard: Shard, event: CrawlEvent, now: Now): void {
+  const { events, state } = shard
+  const out = events.begin(event.kind, 0, now.shardMs)
+  encodeEvent(out, out.at - AT.body, event)
+  itemsOf(event, (key, kind, arg) => events.item(word(key, 0), word(key, 1), word(key, 2), word(key, 3), kind, arg))
+  const { segment, position } = events.end()
+  const items = events.lastItems()
+  evolve(state, items, 0, items.length / ITEM_WORDS, segment, () => event)
+  addToTotals(shard.totals, event)
+  shard.clock.lastRecordMs = now.shardMs
+  shard.syncing.hasNews = true
+  if ('groups' in event && event.kind !== KIND.claim && event.kind !== KIND.void && event.kind !== KIND.refused) {
+    for (const gathered of rememberBulks(state, shard.frontier, event.groups, segment, position))
+      apply(shard, gathered, now)
+  }
+  for (const host of state.touched.splice(0)) schedule(state, shard.frontier, host, now)
+}

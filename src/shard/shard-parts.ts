@@ -1,0 +1,79 @@
+/**
+ * What a shard consists of, and how it is woken. The story is in shard.ts.
+ */
+import type { Key } from '../base/md5.ts'
+import type { Claim, LinkSource } from '../core/claim.ts'
+import type { Frontier } from '../core/frontier.ts'
+import type { State } from '../core/state.ts'
+import type { Env } from '../env/env.ts'
+import type { Position } from '../log/format.ts'
+import type { LogWriter } from '../log/writer.ts'
+import type { Arrival } from './arrival.ts'
+import type { ShardClock } from './shard-clock.ts'
+import type { Totals } from './totals.ts'
+
+export interface Shard {
+  readonly env: Env
+  /** Where the two logs are. */
+  readonly directory: string
+  readonly events: LogWriter
+  readonly pages: LogWriter
+  readonly state: State
+  readonly frontier: Frontier
+  readonly source: LinkSource
+  readonly totals: Totals
+  readonly clock: ShardClock
+  /** What arrived and is not settled. Bounded by the claims in flight and one batch of seeds. */
+  readonly inbox: Arrival[]
+  /** Claims whose observation has not come. At most `concurrency`. */
+  readonly inFlight: Map<Key, Claim>
+  readonly syncing: Syncing
+  /** Sealed page segments to be compressed, the first number not looked at, and whether one is being compressed. */
+  readonly sealing: { readonly waiting: number[]; next: number; isRunning: boolean }
+  /** Look-ups in flight. */
+  lookups: number
+  /** Whether new work is started. */
+  isClaiming: boolean
+  /** Set once by `stop` or a failure: no turn is taken any more. */
+  hasEnded: boolean
+  isTurnScheduled: boolean
+  /** Cancels the timer for the next due host. */
+  cancelTimer: (() => void) | undefined
+  timerMs: number
+  /** Takes one turn: `turn` of shard.ts. */
+  readonly takeTurn: (shard: Shard) => void
+  /** Called after each turn: limits, progress, termination are the owner's business. */
+  onTurn: () => void
+  /** Called once where a write or a sync failed; the shard has ended then. */
+  onFailure: (error: unknown) => void
+}
+
+/** Syncs and who waits for them. */
+export interface Syncing {
+  /** Records other than marks were written since the last sync began. */
+  hasNews: boolean
+  isRunning: boolean
+  /** A sync is due: its timer runs. */
+  isTimed: boolean
+  /** Positions that the sync which has returned made durable; the next record is their mark. */
+  returned: { readonly events: Position; readonly pages: Position } | undefined
+  /** Called when the sync that covers them has returned. */
+  waiting: Array<() => void>
+  covered: Array<() => void>
+}
+
+/** Asks for a turn soon; several wishes make one turn. */
+export function wake(shard: Shard): void {
+  if (shard.isTurnScheduled || shard.hasEnded) return
+  shard.isTurnScheduled = true
+  shard.env.clock.after(0, () => {
+    shard.isTurnScheduled = false
+    if (shard.hasEnded) return
+    try {
+      shard.takeTurn(shard)
+    } catch (error) {
+      shard.hasEnded = true
+      shard.onFailure(error)
+    }
+  })
+}
