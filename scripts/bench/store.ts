@@ -167,7 +167,12 @@ async function deletes(store: Store, keys: readonly Key[]): Promise<number> {
 
 const rssBefore = residentMiB()
 const store = openStore()
-const puts = { urlAndMd5: urlAndMd5(), rawWrites: rawWrites(), syncedPuts: await syncedPuts(store), syncs: counters.syncs }
+const puts = {
+  urlAndMd5: urlAndMd5(),
+  rawWrites: rawWrites(),
+  syncedPuts: await syncedPuts(store),
+  syncs: counters.syncs,
+}
 const rssAfter = residentMiB()
 const hit = checksByWords(store, wordsOf(0), COUNT)
 const miss = checksByWords(store, wordsOf(COUNT), 0)
@@ -180,7 +185,12 @@ const openItemsPerSecond = perSecond(COUNT, openStart)
 const gotAfterOpening = gets(reopened)
 const keys = Array.from({ length: COUNT >> 1 }, (_, i) => keyOf(urlOf((i * STRIDE) % COUNT)))
 const set = new Set(keys)
-const checks = { hit, miss, byString: checksByKey((key) => reopened.hasKey(key), keys), set: checksByKey((key) => set.has(key), keys) }
+const checks = {
+  hit,
+  miss,
+  byString: checksByKey((key) => reopened.hasKey(key), keys),
+  set: checksByKey((key) => set.has(key), keys),
+}
 const deleted = await deletes(reopened, keys)
 reopened.close()
 rmSync(DIRECTORY, { recursive: true, force: true })
@@ -194,7 +204,11 @@ console.log(
     randomKeys: random,
     deletes: deleted,
     open: { keysPerSecond: openItemsPerSecond },
-    memory: { rssBeforeMiB: rssBefore, rssAfterPutsMiB: rssAfter, tableBytesPerKey: Math.round(reopened.tableBytes / COUNT) },
+    memory: {
+      rssBeforeMiB: rssBefore,
+      rssAfterPutsMiB: rssAfter,
+      tableBytesPerKey: Math.round(reopened.tableBytes / COUNT),
+    },
     node: process.version,
   }),
 )

@@ -51,6 +51,7 @@ const EMPTY = new Uint8Array(0)
 /** Room set aside for the output of one call: with the whole page in one piece, nothing is joined afterwards. */
 const ROOM_BYTES_MIN = 4096
 const ROOM_BYTES_MAX = 1 << 20
+const ROOM_BYTES_UNKNOWN = 65536
 /** Attempts at the longest decodable start: exact for small inputs, bounded in time for large ones. */
 const ATTEMPTS_SMALL = 16
 const ATTEMPTS_LARGE = 4
@@ -98,7 +99,7 @@ export function joined(parts: readonly Uint8Array[]): Uint8Array {
 
 function decodeStream(codec: Codec, input: Uint8Array, bytesMax: number, sizeHint: number): Stream {
   if (bytesMax === 0) return OVER_LIMIT
-  const expectedBytes = sizeHint > 0 ? sizeHint + 1 : input.length * 5
+  const expectedBytes = sizeHint > 0 ? sizeHint + 1 : Math.min(input.length * 5, ROOM_BYTES_UNKNOWN)
   const roomBytes = Math.min(Math.max(expectedBytes, ROOM_BYTES_MIN), ROOM_BYTES_MAX, bytesMax + ROOM_BYTES_MIN)
   const whole = run(codec, input, { maxOutputLength: bytesMax, chunkSize: roomBytes })
   if ('bytes' in whole) return { ...whole, end: 'whole' }

@@ -60,7 +60,9 @@ export function isShortage(error: Error): boolean {
 /** One line for people: the code, where the message has it not, and no control characters. */
 export function troubleMessage(error: Error): string {
   const code = codeOf(error)
-  const text = error.message
+  // OpenSSL's own lines: number:error:number:library:function:reason:file:line.
+  const plain = error.message.replace(/^[0-9A-F]+:error:[0-9A-F]+:([^:]*):[^:]*:([^:]*):.*/s, '$1: $2')
+  const text = plain
     .replace(/[\x00-\x1f\x7f-\x9f]+/g, ' ')
     .trim()
     .slice(0, MESSAGE_LENGTH_MAX)

@@ -22,7 +22,7 @@ export class MalformedValue extends Error {
 }
 
 /** The same memory as a Buffer (no copy). */
-export function asBuffer(bytes: Uint8Array): Buffer {
+function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 

@@ -18,14 +18,15 @@ import {
 } from './event.ts'
 import { ARG_FROM_TAIL, ARG_PREFERRED, DRAINED_INDEX_MAX } from './evolve-host.ts'
 import {
+  closeOpen,
   type Frontier,
   forget,
   monotonicOf,
   type Now,
-  OPEN_BULKS_MAX,
   type OpenBulk,
   queueId,
   recall,
+  setOpen,
   settingsFor,
   slotsOf,
 } from './frontier.ts'
@@ -264,7 +265,7 @@ function nextOfQueue(picking: Picking, host: number, isPreferred: boolean, drain
       if (!isQueuedHere(state, handle, rest, bulk)) continue
       const putBack = (): void => {
         bulk.next--
-        frontier.open.set(id, bulk)
+        if (frontier.open.get(id) !== bulk) setOpen(frontier, id, bulk)
         const at = drained.lastIndexOf(bulk.drained)
         if (at >= 0 && at === drained.length - 1 && bulk.next === bulk.links.length - 1) drained.pop()
       }
@@ -277,7 +278,7 @@ function nextOfQueue(picking: Picking, host: number, isPreferred: boolean, drain
 
 function close(frontier: Frontier, id: number, bulk: OpenBulk, drained: number[]): void {
   drained.push(bulk.drained)
-  frontier.open.delete(id)
+  closeOpen(frontier, id)
 }
 
 function neverAdmitted(bulk: OpenBulk, link: Link): CrawlError {
@@ -356,9 +357,7 @@ function openBulk(picking: Picking, id: number, position: number, place: number,
     links: state.settings.order === 'random' ? shuffled(links, source) : links,
     next: 0,
   }
-  // A bulk closed early is not drained: it is opened again when its host's turn comes.
-  if (frontier.open.size >= OPEN_BULKS_MAX) frontier.open.delete(frontier.open.keys().next().value as number)
-  frontier.open.set(id, open)
+  setOpen(frontier, id, open)
   return open
 }
 
@@ -435,7 +434,7 @@ function failQueued(picking: Picking, host: number): BadHostEvent[] {
   const keys: Key[] = []
   for (const isPreferred of [true, false]) {
     collectQueued(picking, host, isPreferred, keys)
-    frontier.open.delete(queueId(host, isPreferred))
+    closeOpen(frontier, queueId(host, isPreferred))
     forget(frontier, queueId(host, isPreferred))
   }
   for (let slot = waiting.firstOf(hosts, host); slot >= 0; slot = waiting.next(slot)) keys.push(keyInSlot(state, slot))

@@ -21,7 +21,7 @@ export function decideRobots(state: State, observation: RobotsObservation, nowMs
   const attempts = Math.min(observation.attempts + 1, 255)
   const status = result.kind === 'answer' ? result.status : 0
   const common = { kind: KIND.robots, host, isHttps, status, attempts, delayMs: 0, body: NO_BODY } as const
-  const around = hostEvents(state, host, settings, result, nowMs)
+  const around = hostEvents(state, host, settings, result, nowMs, 0)
   if (status >= 200 && status < 300 && result.kind === 'answer') {
     const body = result.body.subarray(0, ROBOTS_BODY_MAX)
     const delayMs = Math.min(crawlDelayMs(parseRobots(body), settings.robotsAgent) ?? 0, settings.delayMaxMs)
@@ -48,5 +48,5 @@ export function decideLookup(state: State, observation: LookupObservation, nowMs
   if (result.class !== 'dns.temporary' || level >= settings.retriesMax) {
     return [badHost(host, REASONS[result.class], nowMs)]
   }
-  return hostEvents(state, host, settings, { kind: 'trouble', class: result.class, isConnected: true }, nowMs)
+  return hostEvents(state, host, settings, { kind: 'trouble', class: result.class, isConnected: true }, nowMs, 0)
 }

@@ -79,10 +79,14 @@ function decidePage(state: State, observation: PageObservation, nowMs: number): 
   const reason = reasonFor(result)
   const host = hostOf(link.url)
   const settings = settingsOfHost(state.settings, host)
+  const answerMs = observation.timing.totalMs
   if (reason === 0)
-    return [decideAnswer(state, attempt, result as Answer), ...hostEvents(state, host, settings, result, nowMs)]
+    return [
+      decideAnswer(state, attempt, result as Answer),
+      ...hostEvents(state, host, settings, result, nowMs, answerMs),
+    ]
 
-  const around = hostEvents(state, host, settings, result, nowMs)
+  const around = hostEvents(state, host, settings, result, nowMs, answerMs)
   if (isRetryable(result) && attempt.attempts <= settings.retriesMax) {
     const dueMs = nowMs + retryDelayMs(attempt.attempts, settings)
     return [{ kind: KIND.retry, attempt, reason, dueMs }, ...around]

@@ -13,8 +13,12 @@ import type { State } from './state.ts'
 
 /** Links kept in memory after they were written, so that a host's queue seldom has to be read: about 25 MB. */
 export const REMEMBERED_LINKS_MAX = 100_000
-/** Hosts with a bulk open at once; more are read again when their turn comes. */
-export const OPEN_BULKS_MAX = 20_000
+/** Links of opened bulks in memory at once; bulks closed to make room are read again when their host's turn comes. */
+const OPEN_LINKS_MAX = 250_000
+/** A bulk of fewer links is small … */
+const SMALL_LINKS = 32
+/** … and this many of them in a row at a queue's tail are gathered. */
+const GATHERED_BULKS_MIN = 8
 
 /** A bulk whose links are being claimed one by one. */
 export interface OpenBulk {
@@ -37,8 +41,9 @@ interface RememberedBulk {
 export interface Frontier {
   /** Hosts by the monotonic instant of their next contact; hosts with nothing to do, or busy, are not in it. */
   readonly due: DueHeap
-  /** By queue id (`queueId`). At most OPEN_BULKS_MAX. */
+  /** By queue id (`queueId`). At most OPEN_LINKS_MAX links in all. */
   readonly open: Map<number, OpenBulk>
+  openLinks: number
   /** The last bulks of a queue, contiguous up to its tail, by queue id. At most REMEMBERED_LINKS_MAX links in all. */
   readonly remembered: Map<number, RememberedBulk[]>
   rememberedLinks: number
@@ -60,6 +65,7 @@ export function createFrontier(): Frontier {
   return {
     due: new DueHeap(),
     open: new Map(),
+    openLinks: 0,
     remembered: new Map(),
     rememberedLinks: 0,
     stalled: [],
@@ -106,7 +112,8 @@ function makeRoom(state: State, frontier: Frontier): BulkEvent[] {
   const events: BulkEvent[] = []
   for (const id of frontier.remembered.keys()) {
     if (frontier.rememberedLinks <= REMEMBERED_LINKS_MAX) break
-    const event = gather(state, frontier, id)
+    const run = smallRun(frontier.remembered.get(id) as RememberedBulk[])
+    const event = run < 2 ? undefined : gather(state, frontier, id, run)
     if (event !== undefined) events.push(event)
     forget(frontier, id)
   }
@@ -117,22 +124,50 @@ function makeRoom(state: State, frontier: Frontier): BulkEvent[] {
 const REPLACED_MAX = 127
 
 /**
- * The small bulks at the tail of a queue as one: links to hosts with few waiting would else cost a read each.
+ * Before a record with these groups is written: small bulks that would come to lie in the middle of a queue, as one.
+ * Links to hosts with few waiting would else cost a read each.
  * Cost: what is written, once for each link; nothing is read.
  */
-function gather(state: State, frontier: Frontier, id: number): BulkEvent | undefined {
+export function gatherBefore(state: State, frontier: Frontier, groups: readonly LinkGroup[]): BulkEvent[] {
+  const events: BulkEvent[] = []
+  for (const { hostKey, isPreferred, links } of groups) {
+    const host = state.hosts.findKey(hostKey)
+    const id = queueId(host, isPreferred)
+    const bulks = frontier.remembered.get(id)
+    if (bulks === undefined || bulks.length < GATHERED_BULKS_MIN) continue
+    const run = smallRun(bulks)
+    if (run < GATHERED_BULKS_MIN) continue
+    if (links.length < SMALL_LINKS && linkCount(bulks, run) < BULK_LINKS_MAX / 2) continue
+    const event = gather(state, frontier, id, run)
+    if (event !== undefined) events.push(event)
+  }
+  return events
+}
+
+/** Small bulks in a row at the tail. */
+function smallRun(bulks: readonly RememberedBulk[]): number {
+  let run = 0
+  while (run < bulks.length && run < REPLACED_MAX && bulks[bulks.length - 1 - run].links.length < SMALL_LINKS) run++
+  return run
+}
+
+function linkCount(bulks: readonly RememberedBulk[], run: number): number {
+  let count = 0
+  for (let i = bulks.length - run; i < bulks.length; i++) count += bulks[i].links.length
+  return count
+}
+
+/** The last `run` bulks of a queue as one, and their copies forgotten. */
+function gather(state: State, frontier: Frontier, id: number, run: number): BulkEvent | undefined {
   // The other orders open bulks in the middle or at the tail: there the copies need not reach up to the tail.
   if (state.settings.order !== 'breadth' && state.settings.order !== 'priority') return undefined
-  const bulks = frontier.remembered.get(id)!
-  let from = bulks.length
-  while (from > 0 && bulks.length - from < REPLACED_MAX && bulks[from - 1].links.length < BULK_LINKS_MAX) from--
-  const small = bulks.slice(from)
-  if (small.length < 2) return undefined
-  const links = small.flatMap((bulk) => bulk.links)
+  const bulks = frontier.remembered.get(id) as RememberedBulk[]
+  const links = bulks.splice(bulks.length - run).flatMap((bulk) => bulk.links)
+  frontier.rememberedLinks -= links.length
   const host = Math.floor(id / 2)
   return {
     kind: KIND.bulk,
-    replaced: small.length,
+    replaced: run,
     group: { host: state.hosts.name(host), hostKey: state.hosts.keyOf(host), isPreferred: id % 2 === 1, links },
   }
 }
@@ -141,6 +176,21 @@ function gather(state: State, frontier: Frontier, id: number): BulkEvent | undef
 export function forget(frontier: Frontier, id: number): void {
   for (const bulk of frontier.remembered.get(id) ?? []) frontier.rememberedLinks -= bulk.links.length
   frontier.remembered.delete(id)
+}
+
+/** Opens a bulk; others are closed to make room. A closed bulk is not drained: it is read again when its turn comes. */
+export function setOpen(frontier: Frontier, id: number, bulk: OpenBulk): void {
+  frontier.openLinks += bulk.links.length
+  frontier.open.set(id, bulk)
+  for (const other of frontier.open.keys()) {
+    if (frontier.openLinks <= OPEN_LINKS_MAX || other === id) break
+    closeOpen(frontier, other)
+  }
+}
+
+export function closeOpen(frontier: Frontier, id: number): void {
+  frontier.openLinks -= frontier.open.get(id)?.links.length ?? 0
+  frontier.open.delete(id)
 }
 
 /** Takes a bulk's copy out, where there is one, because it is being opened. */
@@ -224,23 +274,13 @@ export function endContact(state: State, frontier: Frontier, host: number, answe
   schedule(state, frontier, host, now)
 }
 
-/** After an opening every host once contacted counts as contacted just now; all are scheduled. */
+/**
+ * After an opening every host counts as contacted just now; all are scheduled. Every one, also where nothing tells of a
+ * contact: a loss of power may have taken the claim.
+ */
 export function scheduleAll(state: State, frontier: Frontier, now: Now): void {
   for (let host = 1; host <= state.hosts.count; host++) {
-    const wasContacted = state.hosts.get(host, HOST.flags) !== 0 || contactsOf(state, host) > 0
-    if (wasContacted) state.hosts.setMs(host, HOST.contactMs, now.monotonicMs + delayOf(state, host))
+    state.hosts.setMs(host, HOST.contactMs, now.monotonicMs + delayOf(state, host))
     schedule(state, frontier, host, now)
   }
-}
-
-function contactsOf(state: State, host: number): number {
-  const { hosts } = state
-  return (
-    hosts.get(host, HOST.done) +
-    hosts.get(host, HOST.failed) +
-    hosts.get(host, HOST.backoffLevel) +
-    hosts.get(host, HOST.robotsVerdicts) +
-    hosts.get(host, HOST.processing) +
-    (hosts.get(host, HOST.waitingHead) > 0 ? 1 : 0)
-  )
 }

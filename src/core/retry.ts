@@ -40,20 +40,29 @@ export function retryDelayMs(attempts: number, settings: Settings): number {
   return Math.min(BACKOFF_FIRST_MS * 2 ** (attempts - 1), settings.delayMaxMs)
 }
 
-/** What an outcome means for its host: `delay` where it is to be left alone, `badhost` where nobody is there. */
+/**
+ * What an outcome means for its host: `delay` where it is to be left alone, `badhost` where nobody is there.
+ *
+ * @param answerMs  how long the answer took: what `delayFactor` multiplies
+ */
 export function hostEvents(
   state: State,
   host: string,
   settings: Settings,
   outcome: Outcome,
   nowMs: number,
+  answerMs: number,
 ): CrawlEvent[] {
   const id = state.hosts.findKey(keyOf(host))
   const level = id === 0 ? 0 : state.hosts.get(id, HOST.backoffLevel)
   const isAnswered = id !== 0 && state.hosts.hasFlag(id, HOST_FLAG.answered)
+  // One answer may not shorten what another one asked for: several are in flight where the delay is 0.
+  const blockedMs = id === 0 ? 0 : state.hosts.getMs(id, HOST.blockedUntilMs)
+  const factorMs = Math.min(Math.ceil(settings.delayFactor * answerMs), settings.delayMaxMs)
   if (!isTroubleOfHost(outcome)) {
-    if (level === 0) return []
-    return [{ kind: KIND.delay, host, reason: 0, untilMs: nowMs, level: level - 1 }]
+    if (level === 0 && factorMs <= settings.delayMs) return []
+    const untilMs = Math.max(blockedMs, nowMs + factorMs)
+    return [{ kind: KIND.delay, host, reason: 0, untilMs, level: Math.max(level - 1, 0) }]
   }
   if (isNobodyThere(outcome) && !isAnswered && level >= settings.retriesMax) {
     const reason = outcome.kind === 'trouble' ? (REASONS[outcome.class as keyof typeof REASONS] ?? 0) : 0
@@ -62,7 +71,7 @@ export function hostEvents(
   const next = Math.min(level + 1, BACKOFF_LEVEL_MAX)
   const backoffMs = Math.max(settings.delayMs, BACKOFF_FIRST_MS) * 2 ** level
   const askedMs = outcome.kind === 'answer' ? (outcome.retryAfterMs ?? 0) : 0
-  const untilMs = nowMs + Math.min(Math.max(backoffMs, askedMs), settings.delayMaxMs)
+  const untilMs = Math.max(blockedMs, nowMs + Math.min(Math.max(backoffMs, askedMs, factorMs), settings.delayMaxMs))
   const reason =
     outcome.kind === 'answer' ? REASONS['http.status'] : (REASONS[outcome.class as keyof typeof REASONS] ?? 0)
   return [{ kind: KIND.delay, host, reason, untilMs, level: next }]

@@ -45,14 +45,13 @@ export const IS_LETTER = table((byte) => (LOWER[byte] >= 0x61 && LOWER[byte] <= 
 /**
  * What the bytes of a link say about the work it needs, as bits to be joined.
  * `special`: not sure to stand in a URL as it is.
- * `dot`, `colon`: harmless in most places. `stop`: may end the value or begin its fragment.
+ * `dot`, `colon`: harmless in most places.
  */
-export const IN_LINK = { special: 1, dot: 2, colon: 4, stop: 8 } as const
+export const IN_LINK = { special: 1, dot: 2, colon: 4 } as const
 
 const HARMLESS = /[A-Za-z0-9\-_~!$()*+,;=@/?]/
 
 export const LINK_CLASS = table((byte) => {
-  if (byte === HASH || byte === QUOTE || byte === APOSTROPHE) return IN_LINK.stop | IN_LINK.special
   const character = String.fromCharCode(byte)
   if (character === '.') return IN_LINK.dot
   if (character === ':') return IN_LINK.colon

@@ -68,10 +68,11 @@ function withoutFragment(href: string): string {
 }
 
 function serialized(parsed: URL): string {
+  let url = parsed.href
   if (parsed.username !== '' || parsed.password !== '') {
-    return parsed.protocol + '//' + parsed.host + parsed.pathname + parsed.search
+    // The first `@` ends the userinfo: within it they are escaped. (`search` would not tell `?` from nothing.)
+    url = parsed.protocol + '//' + url.slice(url.indexOf('@') + 1)
   }
-  const url = parsed.href
   return url.endsWith('#') ? url.slice(0, -1) : url
 }
 

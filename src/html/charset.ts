@@ -4,7 +4,7 @@
  *
  * Invariant: the result is a name of the Encoding Standard in lower case (`replacement` included).
  */
-import { isUtf8 } from 'node:buffer'
+import { isAscii, isUtf8 } from 'node:buffer'
 import { encodingOf } from './labels.ts'
 import { mimeTypeOf } from './mime.ts'
 import { prescan } from './prescan.ts'
@@ -30,7 +30,13 @@ export function detectCharset(bytes: Uint8Array, contentType?: string): Charset 
   const declared = prescan(bytes)
   if (declared !== undefined) return { encoding: declared, source: 'prescan' }
   // The standard leaves the guess to us: bytes that are valid UTF-8 by chance are rare, and windows-1252 is its default.
-  return { encoding: isUtf8(withoutCutCharacter(bytes)) ? 'utf-8' : 'windows-1252', source: 'guess' }
+  return { encoding: isProbablyUtf8(bytes) ? 'utf-8' : 'windows-1252', source: 'guess' }
+}
+
+/** Valid UTF-8, or cut within a character; but one odd byte at the end of ASCII is the last letter of a Latin text. */
+function isProbablyUtf8(bytes: Uint8Array): boolean {
+  const whole = withoutCutCharacter(bytes)
+  return isUtf8(whole) && (whole.length === bytes.length || !isAscii(whole))
 }
 
 function markedEncoding(bytes: Uint8Array): string | undefined {

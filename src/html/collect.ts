@@ -1,12 +1,13 @@
 /**
  * The facts of a page under construction: links made canonical and told apart, each look-up bounded by the page.
  *
- * Invariant: a raw spelling is resolved once; `indexByUrl` has every URL of `links`, and the page's own as `SKIPPED`.
+ * Invariant: a spelling is resolved once; `indexByUrl` has every URL of `links`, and the page's own as `SKIPPED`.
  */
 
 import { IN_LINK } from './bytes.ts'
 import { type CanonicalUrl, canonicalUrl, type UrlRefusal } from './canonical.ts'
 import type { LinkKind, Refresh, RefusedLink } from './facts.ts'
+import { enterLink, findLink, forgetLinks, hashOfRange, type KnownLinks, noKnownLinks } from './known-links.ts'
 import { flatText, type Page, valueText } from './page.ts'
 import { type Resolver, resolve, resolvePlain, resolverFor } from './resolver.ts'
 import { ROBOTS_ALLOW_ALL, type RobotsDirectives } from './robots-meta.ts'
@@ -35,7 +36,8 @@ export type Collection = {
   /** Whether anything was resolved against the base, so that another base would change it. */
   isBaseUsed: boolean
   readonly links: { url: string; kind: LinkKind; nofollow: boolean }[]
-  readonly indexByRaw: Map<string, number>
+  /** The links' spellings in the page → index. */
+  readonly known: KnownLinks
   readonly indexByUrl: Map<string, number>
   linksCut: number
   readonly refused: Record<UrlRefusal, number>
@@ -48,10 +50,14 @@ export type Collection = {
   robots: RobotsDirectives
 }
 
+/** Pages are read one at a time, so all share the room for spellings. */
+const KNOWN = noKnownLinks()
+
 /** A collection for the page at `url`, whose links refer to that URL until a base is known. */
 export function emptyCollection(url: string, encoding: string, options: CollectOptions): Collection {
   const resolver = resolverFor(url, encoding, options.urlBytesMax)
   const own = rewritten(options, resolver.base)
+  forgetLinks(KNOWN)
   return {
     options,
     url,
@@ -59,7 +65,7 @@ export function emptyCollection(url: string, encoding: string, options: CollectO
     resolver,
     isBaseUsed: false,
     links: [],
-    indexByRaw: new Map(),
+    known: KNOWN,
     indexByUrl: new Map([[own, SKIPPED]]),
     linksCut: 0,
     refused: { syntax: 0, scheme: 0, 'too-long': 0 },
@@ -85,21 +91,27 @@ export function addTagLink(
   kind: LinkKind,
   nofollow: boolean,
 ): void {
+  const { known } = into
   const start = tag.start[id]
   const isHarmless = (tag.classes[id] & IN_LINK.special) === 0
   const end = isHarmless ? tag.hash[id] : tag.end[id]
-  const raw = page.text.slice(start, end)
-  const known = into.indexByRaw.get(raw)
-  if (known !== undefined) {
-    if (known !== SKIPPED && !nofollow) into.links[known].nofollow = false
+  const hash = hashOfRange(page.bytes, start, end)
+  const entry = findLink(known, page.bytes, start, end, hash)
+  if (entry >= 0) {
+    if (!nofollow) follow(into, known.index[entry])
     return
   }
   const url = isHarmless ? resolvePlain(into.resolver, flatText(page, start, end), tag.classes[id]) : undefined
   const isShort = url !== undefined && url.length <= into.options.urlBytesMax
   const canonical = isShort ? { url } : resolveRaw(into, page, start, end)
   into.isBaseUsed = true
-  const index = addLink(into, canonical, kind, nofollow, raw)
-  if (into.indexByRaw.size < 2 * into.options.linksMax) into.indexByRaw.set(raw, index)
+  if ('refused' in canonical && into.options.keepRefused)
+    keepRefused(into, flatPrefix(into, page, start, end), canonical.refused)
+  enterLink(known, start, end, hash, addLink(into, canonical, kind, nofollow))
+}
+
+function follow(into: Collection, index: number): void {
+  if (index !== SKIPPED) into.links[index].nofollow = false
 }
 
 function resolveRaw(into: Collection, page: Page, start: number, end: number): CanonicalUrl {
@@ -113,20 +125,21 @@ function resolveRaw(into: Collection, page: Page, start: number, end: number): C
 export function addHref(into: Collection, href: string, kind: LinkKind, nofollow: boolean): string | undefined {
   const canonical = resolve(into.resolver, href)
   into.isBaseUsed = true
-  addLink(into, canonical, kind, nofollow, href)
+  if ('refused' in canonical && into.options.keepRefused) keepRefused(into, href, canonical.refused)
+  addLink(into, canonical, kind, nofollow)
   return 'url' in canonical ? rewritten(into.options, canonical.url) : undefined
 }
 
 /** @returns the link's index, `SKIPPED` if it is not in the list */
-function addLink(into: Collection, canonical: CanonicalUrl, kind: LinkKind, nofollow: boolean, raw: string): number {
+function addLink(into: Collection, canonical: CanonicalUrl, kind: LinkKind, nofollow: boolean): number {
   if ('refused' in canonical) {
-    refuse(into, raw, canonical.refused)
+    into.refused[canonical.refused]++
     return SKIPPED
   }
   const url = rewritten(into.options, canonical.url)
   const known = into.indexByUrl.get(url)
   if (known !== undefined) {
-    if (known !== SKIPPED && !nofollow) into.links[known].nofollow = false
+    if (!nofollow) follow(into, known)
     return known
   }
   if (into.links.length >= into.options.linksMax) {
@@ -137,11 +150,12 @@ function addLink(into: Collection, canonical: CanonicalUrl, kind: LinkKind, nofo
   return into.links.push({ url, kind, nofollow }) - 1
 }
 
-function refuse(into: Collection, raw: string, reason: UrlRefusal): void {
-  into.refused[reason]++
-  if (!into.options.keepRefused || into.refusedLinks.length >= into.options.linksMax) return
-  // Joined and cut, so that it is a copy.
-  into.refusedLinks.push({ href: Buffer.from(raw.slice(0, into.options.urlBytesMax)).toString(), reason })
+function flatPrefix(into: Collection, page: Page, start: number, end: number): string {
+  return valueText(page, start, Math.min(end, start + into.options.urlBytesMax))
+}
+
+function keepRefused(into: Collection, href: string, reason: UrlRefusal): void {
+  if (into.refusedLinks.length < into.options.linksMax) into.refusedLinks.push({ href, reason })
 }
 
 /** Adds an image, a script and the like; what is not crawlable is no loss. */

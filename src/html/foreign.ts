@@ -20,8 +20,8 @@ type OpenElement = {
 
 export type Foreign = { readonly open: OpenElement[] }
 
-/** Deeper elements are read as siblings of the deepest, as browsers do at 512. Keeps the cost of an end tag small. */
-const DEPTH_MAX = 256
+/** Deeper elements are read as siblings of the deepest, as browsers do at 512; drawings nest far less. Bounds the cost of an end tag. */
+const DEPTH_MAX = 64
 
 function words(list: string): ReadonlySet<string> {
   return new Set(list.split(' '))

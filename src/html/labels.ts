@@ -57,9 +57,15 @@ const OTHER_LABELS: Readonly<Record<string, string>> = {
 
 const NAME_BY_LABEL: ReadonlyMap<string, string> = new Map(
   Object.entries(OTHER_LABELS).flatMap(([name, others]) =>
-    [name, ...others.split(' ')].map((label) => [label, name] as const),
+    `${name} ${others}`
+      .trim()
+      .split(' ')
+      .map((label) => [label, name] as const),
   ),
 )
+
+/** All labels, names included. */
+export const LABELS: readonly string[] = [...NAME_BY_LABEL.keys()]
 
 /**
  * The standard's "get an encoding": the encoding that a label in a header or a page means.

@@ -11,31 +11,33 @@ export function parseLinkHeader(value: string): HeaderLink[] {
     const open = value.indexOf('<', at)
     const close = open < 0 ? -1 : value.indexOf('>', open)
     if (close < 0) return links
-    // The link itself may hold commas and semicolons, so parameters begin behind it; the next link ends them.
-    const [parameters] = splitOutsideQuotes(value.slice(close + 1, nextLink(value, close)), ',')
-    const link = {
-      href: value.slice(open + 1, close),
-      rel: '',
-      type: '',
-      anchor: undefined,
-      ...parametersOf(parameters),
-    }
+    // The link itself may hold commas and semicolons, so parameters begin behind it.
+    at = endOfParameters(value, close + 1)
+    const link = { href: value.slice(open + 1, close), rel: '', type: '', ...parametersOf(value.slice(close + 1, at)) }
     if (link.anchor === undefined) links.push({ href: link.href, rel: link.rel, type: link.type })
-    at = close + 1
   }
 }
 
-function nextLink(value: string, at: number): number {
-  const next = value.indexOf('<', at)
-  return next < 0 ? value.length : next
+/** Position of the comma that ends a link's parameters, or the end. */
+function endOfParameters(value: string, at: number): number {
+  let isQuoted = false
+  for (; at < value.length; at++) {
+    const character = value[at]
+    if (character === '"') isQuoted = !isQuoted
+    else if (character === '\\' && isQuoted) at++
+    else if (character === ',' && !isQuoted) break
+  }
+  return at
 }
 
-function parametersOf(text: string): Record<string, string> {
-  const parameters: Record<string, string> = {}
+type Parameters = { rel?: string; type?: string; anchor?: string }
+
+function parametersOf(text: string): Parameters {
+  const parameters: Parameters = {}
   for (const part of splitOutsideQuotes(text, ';')) {
     const equalsAt = part.indexOf('=')
     const name = (equalsAt < 0 ? part : part.slice(0, equalsAt)).trim().toLowerCase()
-    if (!['rel', 'type', 'anchor'].includes(name) || name in parameters) continue
+    if ((name !== 'rel' && name !== 'type' && name !== 'anchor') || name in parameters) continue
     const value = equalsAt < 0 ? '' : part.slice(equalsAt + 1).trim()
     parameters[name] = value.replace(/^"(.*)"$/s, '$1').replace(/\\(.)/gs, '$1')
   }

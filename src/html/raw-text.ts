@@ -4,69 +4,81 @@
  *
  * Invariant: what has no end ends with the page, and is searched once, so that a scan stays linear.
  */
+import { DASH, EXCLAMATION, GREATER, LESS, LOWER, SLASH, TAG_NAME_BYTE } from './bytes.ts'
+import type { Page } from './page.ts'
 
-/** Matches the end tag of an element with raw text; `</titlex` is none. */
-const END_TAG_BY_NAME: ReadonlyMap<string, RegExp> = new Map(
-  ['title', 'textarea', 'style', 'xmp', 'iframe', 'noembed', 'noframes'].map((name) => [
-    name,
-    new RegExp(`</${name}[\\t\\n\\f\\r />]`, 'gi'),
-  ]),
-)
-
-/** Position of the end tag that closes the text of element `name`, or the text's length. */
-export function endOfRawText(text: string, at: number, name: string): number {
-  const endTag = END_TAG_BY_NAME.get(name)
-  return endTag === undefined ? text.length : firstMatch(endTag, text, at)
+/** Position of the end tag that closes the text of element `name`, or the page's length. `</titlex` closes no title. */
+export function endOfRawText(page: Page, at: number, name: string): number {
+  const { bytes, length } = page
+  for (; at < length; at++) {
+    while (bytes[at] !== LESS) at++
+    if (bytes[at + 1] === SLASH && isName(bytes, at + 2, name)) return at
+  }
+  return length
 }
 
-function firstMatch(pattern: RegExp, text: string, at: number): number {
-  pattern.lastIndex = at
-  return pattern.exec(text)?.index ?? text.length
+/** Whether a tag's name, up to its end, is this one. At the end of the page no name has ended. */
+function isName(bytes: Uint8Array, at: number, name: string): boolean {
+  for (let index = 0; index < name.length; index++)
+    if (LOWER[bytes[at + index]] !== name.charCodeAt(index)) return false
+  return TAG_NAME_BYTE[bytes[at + name.length]] === 0
 }
 
-const SCRIPT_MARK = /<\/script[\t\n\f\r />]|<!--/gi
-const ESCAPED_MARK = /<\/?script[\t\n\f\r />]|-->/gi
-const DOUBLE_ESCAPED_MARK = /<\/script[\t\n\f\r />]|-->/gi
+type ScriptState = 'plain' | 'escaped' | 'double-escaped'
 
 /**
- * Position of the end tag that closes a script, or the text's length. Within `<!-- … -->` a `<script` hides the next
+ * Position of the end tag that closes a script, or the page's length. Within `<!-- … -->` a `<script` hides the next
  * `</script` (the escaped states).
  */
-export function endOfScript(text: string, at: number): number {
-  let mark = SCRIPT_MARK
-  for (;;) {
-    mark.lastIndex = at
-    const found = mark.exec(text)
-    if (found === null) return text.length
-    at = mark.lastIndex
-    const isEndTag = found[0].startsWith('</')
-    if (isEndTag && mark !== DOUBLE_ESCAPED_MARK) return found.index
-    if (isEndTag) mark = ESCAPED_MARK
-    else if (found[0].endsWith('->')) mark = SCRIPT_MARK
-    else if (found[0] === '<!--') {
-      // The dashes that open may be those that close: `<!-->`.
-      at -= 2
-      mark = ESCAPED_MARK
-    } else mark = DOUBLE_ESCAPED_MARK
+export function endOfScript(page: Page, at: number): number {
+  const { bytes, length } = page
+  let state: ScriptState = 'plain'
+  for (; at < length; at++) {
+    if (state === 'plain') while (bytes[at] !== LESS) at++
+    if (bytes[at] === LESS) {
+      if (bytes[at + 1] === SLASH && isName(bytes, at + 2, 'script')) {
+        if (state !== 'double-escaped') return Math.min(at, length)
+        state = 'escaped'
+      } else if (state === 'plain') {
+        // The dashes that open may be those that close: `<!-->`. So the search goes on with them.
+        if (bytes[at + 1] === EXCLAMATION && isDashes(bytes, at + 2)) state = 'escaped'
+      } else if (state === 'escaped' && isName(bytes, at + 1, 'script')) state = 'double-escaped'
+    } else if (bytes[at] === DASH && bytes[at + 1] === DASH && bytes[at + 2] === GREATER && at + 2 < length)
+      state = 'plain'
   }
+  return length
 }
 
-/** Position behind the comment whose `<!--` stands at `at`, or the text's length. */
-export function endOfComment(text: string, at: number): number {
-  const start = at + 4
-  if (text[start] === '>') return start + 1
-  if (text.startsWith('->', start)) return start + 2
-  for (let dashes = text.indexOf('--', start); dashes >= 0; dashes = text.indexOf('--', dashes)) {
-    dashes += 2
-    while (text[dashes] === '-') dashes++
-    if (text[dashes] === '>') return dashes + 1
-    if (text.startsWith('!>', dashes)) return dashes + 2
-  }
-  return text.length
+function isDashes(bytes: Uint8Array, at: number): boolean {
+  return bytes[at] === DASH && bytes[at + 1] === DASH
 }
 
-/** Position behind the next `mark`, or the text's length. */
-export function behind(text: string, mark: string, at: number): number {
-  const found = text.indexOf(mark, at)
-  return found < 0 ? text.length : found + mark.length
+/** Position behind the comment whose `<!--` stands at `at`, or the page's length. */
+export function endOfComment(page: Page, at: number): number {
+  const { bytes, length } = page
+  at += 4
+  if (bytes[at] === GREATER) return at + 1
+  if (bytes[at] === DASH && bytes[at + 1] === GREATER) return at + 2
+  for (; at < length; at++) {
+    if (bytes[at] !== DASH || bytes[at + 1] !== DASH) continue
+    at += 2
+    while (bytes[at] === DASH) at++
+    if (bytes[at] === GREATER) return at + 1
+    if (bytes[at] === EXCLAMATION && bytes[at + 1] === GREATER) return at + 2
+    at--
+  }
+  return length
+}
+
+/** Position behind the next `>`; beyond the page's length if there is none. */
+export function behindGreater(page: Page, at: number): number {
+  const { bytes } = page
+  while (bytes[at] !== GREATER) at++
+  return at + 1
+}
+
+/** Position behind the CDATA section whose text begins at `at`, or the page's length. */
+export function endOfCdata(page: Page, at: number): number {
+  const end = page.bytes.subarray(0, page.length).indexOf(']]>', at, 'latin1')
+  return end < 0 ? page.length : end + 3
 }

@@ -14,8 +14,6 @@ export type Resolver = {
   readonly urlBytesMax: number
   /** Parts of a base in canonical form; undefined for any other base, for which nothing relative is plain. */
   readonly plain: PlainBase | undefined
-  /** Scheme and host as links write them → whether that is the canonical spelling. Bounded by the page's links. */
-  readonly origins: Map<string, boolean>
 }
 
 type PlainBase = {
@@ -30,7 +28,7 @@ type PlainBase = {
 export function resolverFor(base: string, encoding: string, urlBytesMax: number): Resolver {
   const canonical = canonicalUrl(base, undefined, 'utf-8', Number.MAX_SAFE_INTEGER)
   const plain = 'url' in canonical ? plainBase(canonical.url) : undefined
-  return { base: 'url' in canonical ? canonical.url : base, encoding, urlBytesMax, plain, origins: new Map() }
+  return { base: 'url' in canonical ? canonical.url : base, encoding, urlBytesMax, plain }
 }
 
 function plainBase(url: string): PlainBase {
@@ -51,7 +49,7 @@ export function resolvePlain(resolver: Resolver, href: string, classes: number):
   const { plain } = resolver
   const hasDotSegment = (classes & IN_LINK.dot) !== 0 && href.includes('/.')
   if (href.startsWith('http')) {
-    const absolute = (classes & IN_LINK.colon) !== 0 && !hasDotSegment && isPlainAbsolute(resolver, href)
+    const absolute = (classes & IN_LINK.colon) !== 0 && !hasDotSegment && isPlainAbsolute(href)
     if (absolute) return href
   }
   if (plain === undefined) return undefined
@@ -64,17 +62,27 @@ export function resolvePlain(resolver: Resolver, href: string, classes: number):
 }
 
 /** Whether an absolute link is canonical as it stands: its origin is (asked once per origin), and its path is plain. */
-function isPlainAbsolute(resolver: Resolver, href: string): boolean {
+function isPlainAbsolute(href: string): boolean {
   const slashesAt = href[4] === ':' ? 5 : 6
   if (!href.startsWith('//', slashesAt) || href[slashesAt - 1] !== ':') return false
   const pathAt = href.indexOf('/', slashesAt + 2)
   if (pathAt < 0) return false
   const origin = href.slice(0, pathAt + 1)
-  let isCanonical = resolver.origins.get(origin)
+  return isCanonicalOrigin(origin)
+}
+
+/** Origins remembered, over all pages: most pages link to the same few. */
+const ORIGINS_MAX = 4096
+
+const isCanonicalByOrigin = new Map<string, boolean>()
+
+function isCanonicalOrigin(origin: string): boolean {
+  let isCanonical = isCanonicalByOrigin.get(origin)
   if (isCanonical === undefined) {
     const canonical = canonicalUrl(origin)
     isCanonical = 'url' in canonical && canonical.url === origin
-    resolver.origins.set(origin, isCanonical)
+    if (isCanonicalByOrigin.size >= ORIGINS_MAX) isCanonicalByOrigin.clear()
+    isCanonicalByOrigin.set(origin, isCanonical)
   }
   return isCanonical
 }

@@ -4,13 +4,13 @@
  * Invariant: every byte is visited a bounded number of times, whatever the page; nothing is built but facts. A page is
  * scanned again at most twice: when a `base` or a charset declaration turns up behind what depends on it.
  */
-import { EXCLAMATION, GREATER, IS_LETTER, SLASH, TAG_NAME_BYTE } from './bytes.ts'
+import { DASH, EXCLAMATION, GREATER, IS_LETTER, LESS, QUESTION, SLASH, TAG_NAME_BYTE } from './bytes.ts'
 import type { Collection } from './collect.ts'
 import { attributeText, encodingOfMeta, has, onAnchor, onFrame, onLink, onMeta, onResource } from './elements.ts'
 import { allowsCdata, endTag, type Foreign, startTag } from './foreign.ts'
 import { ATTRIBUTE, hashStep, idOf, TAG, TAGS } from './names.ts'
-import type { Page } from './page.ts'
-import { behind, endOfComment, endOfRawText, endOfScript } from './raw-text.ts'
+import { flatText, type Page } from './page.ts'
+import { behindGreater, endOfCdata, endOfComment, endOfRawText, endOfScript } from './raw-text.ts'
 import { resolverFor } from './resolver.ts'
 import { emptyTag, readTag, skipTag, type Tag } from './tag.ts'
 import { titleText } from './title.ts'
@@ -56,45 +56,36 @@ export function scanPage(context: ScanContext): Scan['restart'] {
 /** The walk itself: one long function, because a call or a look into `scan` for each tag would double its time. */
 function walk(scan: Scan): void {
   const { page, tag, templates } = scan
-  const { bytes, text } = page
+  const { bytes, length } = page
   const { open } = scan.foreign
-  const length = bytes.length
-  for (let at = text.indexOf('<'); at >= 0 && at + 1 < length; at = text.indexOf('<', at)) {
-    let nameAt = at + 1
-    const isEndTag = bytes[nameAt] === SLASH
-    if (isEndTag) nameAt++
-    if (nameAt >= length || IS_LETTER[bytes[nameAt]] === 0) {
-      at = isEndTag ? endOfBadEndTag(page, nameAt) : onDeclaration(scan, at, bytes[nameAt])
+  for (let at = 0; at < length; ) {
+    while (bytes[at] !== LESS) at++
+    if (at >= length) return
+    const isEndTag = bytes[at + 1] === SLASH
+    const nameAt = isEndTag ? at + 2 : at + 1
+    if (IS_LETTER[bytes[nameAt]] === 0) {
+      // `</>` is nothing, `</` before anything else but a letter opens a bogus comment: both end with `>`.
+      at = isEndTag ? behindGreater(page, nameAt) : onDeclaration(scan, at)
       continue
     }
     let nameEnd = nameAt
     let hash = 0
-    for (let lower = 0; nameEnd < length; nameEnd++) {
-      lower = TAG_NAME_BYTE[bytes[nameEnd]]
-      if (lower === 0) break
+    for (let lower = TAG_NAME_BYTE[bytes[nameEnd]]; lower !== 0; lower = TAG_NAME_BYTE[bytes[nameEnd]]) {
       hash = hashStep(hash, lower)
+      nameEnd++
     }
-    if (isEndTag) {
-      if (open.length > 0 || templates.length > 0) closeElement(scan, text.slice(nameAt, nameEnd).toLowerCase())
-      at = nameEnd < length && bytes[nameEnd] === GREATER ? nameEnd + 1 : skipTag(page, nameEnd)
+    if (isEndTag && open.length + templates.length > 0) closeElement(scan, nameAt, nameEnd)
+    const id = isEndTag ? 0 : idOf(TAGS, bytes, nameAt, nameEnd, hash)
+    if (isEndTag || (id === 0 && open.length === 0)) {
+      at = bytes[nameEnd] === GREATER ? nameEnd + 1 : skipTag(bytes, nameEnd)
       continue
     }
-    const id = idOf(TAGS, bytes, nameAt, nameEnd, hash)
-    if (id === 0 && open.length === 0) {
-      at = nameEnd < length && bytes[nameEnd] === GREATER ? nameEnd + 1 : skipTag(page, nameEnd)
-      continue
-    }
-    const end = readTag(page, nameEnd, tag)
-    if (end < 0) return
+    const end = readTag(bytes, nameEnd, tag)
+    if (end > length) return
     const isForeign = open.length > 0 || id === TAG.svg || id === TAG.math
     at = isForeign ? onForeignTag(scan, nameAt, nameEnd, id, end) : onHtmlTag(scan, id, end)
     if (scan.restart !== undefined) return
   }
-}
-
-/** `</>` is nothing, `</` before anything else but a letter opens a comment. */
-function endOfBadEndTag(page: Page, at: number): number {
-  return at < page.bytes.length && page.bytes[at] === GREATER ? at + 1 : behind(page.text, '>', at)
 }
 
 const RAW_NAMES: ReadonlySet<number> = new Set([
@@ -103,7 +94,7 @@ const RAW_NAMES: ReadonlySet<number> = new Set([
 
 function onForeignTag(scan: Scan, nameAt: number, nameEnd: number, id: number, end: number): number {
   const { page, tag, into } = scan
-  const name = page.text.slice(nameAt, nameEnd).toLowerCase()
+  const name = flatText(page, nameAt, nameEnd).toLowerCase()
   const hasFontAttribute = has(tag, ATTRIBUTE.color) || has(tag, ATTRIBUTE.face) || has(tag, ATTRIBUTE.size)
   const encoding = name === 'annotation-xml' ? attributeText(page, tag, ATTRIBUTE.encoding) : ''
   const start = { name, isSelfClosing: tag.isSelfClosing, hasFontAttribute, encoding }
@@ -122,16 +113,16 @@ function onHtmlTag(scan: Scan, id: number, end: number): number {
   if (scan.isXml && scan.tag.isSelfClosing) return end
   switch (id) {
     case TAG.script:
-      return endOfScript(scan.page.text, end)
+      return endOfScript(scan.page, end)
     case TAG.title:
       return onTitle(scan, end)
     case TAG.plaintext:
-      return scan.page.bytes.length
+      return scan.page.length
     case TAG.template:
       openTemplate(scan)
       return end
     default:
-      return RAW_NAMES.has(id) ? endOfRawText(scan.page.text, end, TAGS.names[id]) : end
+      return RAW_NAMES.has(id) ? endOfRawText(scan.page, end, TAGS.names[id]) : end
   }
 }
 
@@ -167,7 +158,7 @@ function settleEncoding(scan: Scan): void {
 }
 
 function onTitle(scan: Scan, at: number): number {
-  const end = endOfRawText(scan.page.text, at, 'title')
+  const end = endOfRawText(scan.page, at, 'title')
   if (scan.into.title === undefined && scan.inertCount === 0) scan.into.title = titleText(scan.page, at, end)
   return end
 }
@@ -179,17 +170,22 @@ function openTemplate(scan: Scan): void {
   if (!isShadow) scan.inertCount++
 }
 
-function closeElement(scan: Scan, name: string): void {
+/** An end tag where it matters; one that the page's end cuts does no harm, for nothing follows. */
+function closeElement(scan: Scan, nameAt: number, nameEnd: number): void {
+  const name = flatText(scan.page, nameAt, nameEnd).toLowerCase()
   const space = scan.foreign.open.length > 0 ? endTag(scan.foreign, name) : 'html'
   if (space === 'html' && name === 'template' && scan.templates.pop() === true) scan.inertCount--
 }
 
-function onDeclaration(scan: Scan, at: number, next: number): number {
-  const { text } = scan.page
-  if (next === EXCLAMATION) {
-    if (text.startsWith('--', at + 2)) return endOfComment(text, at)
-    const isCdata = text.startsWith('[CDATA[', at + 2) && (scan.isXml || allowsCdata(scan.foreign))
-    return isCdata ? behind(text, ']]>', at + 9) : behind(text, '>', at + 2)
-  }
-  return next === 0x3f ? behind(text, '>', at + 2) : at + 1
+const CDATA = Buffer.from('[CDATA[')
+
+/** What is opened by a `<` that opens no tag: a comment, a bogus one, a CDATA section, or nothing. */
+function onDeclaration(scan: Scan, at: number): number {
+  const { page } = scan
+  const { bytes } = page
+  if (bytes[at + 1] === QUESTION) return behindGreater(page, at + 2)
+  if (bytes[at + 1] !== EXCLAMATION) return at + 1
+  if (bytes[at + 2] === DASH && bytes[at + 3] === DASH) return endOfComment(page, at)
+  const isCdata = CDATA.every((byte, index) => bytes[at + 2 + index] === byte)
+  return isCdata && (scan.isXml || allowsCdata(scan.foreign)) ? endOfCdata(page, at + 9) : behindGreater(page, at + 2)
 }

@@ -1,7 +1,8 @@
 /**
  * Tags as the WHATWG tokenizer reads them (HTML 13.2.5.6 to 13.2.5.40), without building anything.
  *
- * Invariant: every function returns where to go on, always beyond where it began.
+ * Invariant: every function returns where to go on, always beyond where it began; a position beyond the page's length
+ * means that the page's end cut the tag, which then is no tag. No loop asks for the end: the page's tail ends it.
  */
 import {
   APOSTROPHE,
@@ -9,7 +10,6 @@ import {
   EQUALS,
   GREATER,
   HASH,
-  IN_LINK,
   LINK_CLASS,
   QUOTE,
   SEPARATOR,
@@ -17,7 +17,6 @@ import {
   SLASH,
 } from './bytes.ts'
 import { ATTRIBUTES, hashStep, idOf } from './names.ts'
-import type { Page } from './page.ts'
 
 /** The attributes of one tag that have a name in the table; reused from tag to tag. */
 export type Tag = {
@@ -40,15 +39,12 @@ export function emptyTag(): Tag {
   return { present: 0, isSelfClosing: false, start: numbers(), end: numbers(), hash: numbers(), classes: numbers() }
 }
 
-/** Reads a tag's attributes; `at` is behind its name. -1 for a tag that the page's end cuts: it is no tag. */
-export function readTag(page: Page, at: number, tag: Tag): number {
-  const { bytes } = page
-  const length = bytes.length
+/** Reads a tag's attributes; `at` is behind its name. */
+export function readTag(bytes: Uint8Array, at: number, tag: Tag): number {
   tag.present = 0
   for (;;) {
     const gapAt = at
     at = skipGap(bytes, at)
-    if (at >= length) return -1
     if (bytes[at] === GREATER) {
       // A slash at the end of an unquoted value is part of the value.
       tag.isSelfClosing = at > gapAt && bytes[at - 1] === SLASH
@@ -58,52 +54,40 @@ export function readTag(page: Page, at: number, tag: Tag): number {
     // An equals sign at the start of a name belongs to it.
     let hash = bytes[at] === EQUALS ? EQUALS : 0
     if (hash !== 0) at++
-    for (let lower = 0; at < length; at++) {
-      lower = ATTRIBUTE_NAME_BYTE[bytes[at]]
-      if (lower === 0) break
+    for (let lower = ATTRIBUTE_NAME_BYTE[bytes[at]]; lower !== 0; lower = ATTRIBUTE_NAME_BYTE[bytes[at]]) {
       hash = hashStep(hash, lower)
+      at++
     }
     const id = idOf(ATTRIBUTES, bytes, nameAt, at, hash)
+    const isWanted = id !== 0 && (tag.present & (1 << id)) === 0
     at = skipBlanks(bytes, at)
-    if (at < length && bytes[at] === EQUALS)
-      at = isFirst(tag, id) ? readValue(page, at + 1, tag, id) : skipValue(page, at + 1)
-    else if (isFirst(tag, id)) setValue(tag, id, at, at, at, 0)
+    if (bytes[at] === EQUALS) at = isWanted ? readValue(bytes, at + 1, tag, id) : skipValue(bytes, at + 1)
+    else if (isWanted) setValue(tag, id, at, at, at, 0)
   }
 }
 
 /** Skips a tag nobody asks for, of either kind; `at` is behind its name. */
-export function skipTag(page: Page, at: number): number {
-  const { bytes } = page
-  const length = bytes.length
+export function skipTag(bytes: Uint8Array, at: number): number {
   for (;;) {
     at = skipGap(bytes, at)
-    if (at >= length) return length
     if (bytes[at] === GREATER) return at + 1
     at++
-    while (at < length && ATTRIBUTE_NAME_BYTE[bytes[at]] !== 0) at++
+    while (ATTRIBUTE_NAME_BYTE[bytes[at]] !== 0) at++
     at = skipBlanks(bytes, at)
-    if (at < length && bytes[at] === EQUALS) at = skipValue(page, at + 1)
+    if (bytes[at] === EQUALS) at = skipValue(bytes, at + 1)
   }
 }
 
 function skipBlanks(bytes: Uint8Array, at: number): number {
-  const length = bytes.length
-  while (at < length && SEPARATOR_CLASS[bytes[at]] === SEPARATOR.blank) at++
+  while (SEPARATOR_CLASS[bytes[at]] === SEPARATOR.blank) at++
   return at
 }
 
 /** What stands between attributes: blanks and slashes. */
 function skipGap(bytes: Uint8Array, at: number): number {
-  const length = bytes.length
-  for (; at < length; at++) {
-    const kind = SEPARATOR_CLASS[bytes[at]]
-    if (kind !== SEPARATOR.blank && kind !== SEPARATOR.slash) break
-  }
+  let kind = SEPARATOR_CLASS[bytes[at]]
+  while (kind === SEPARATOR.blank || kind === SEPARATOR.slash) kind = SEPARATOR_CLASS[bytes[++at]]
   return at
-}
-
-function isFirst(tag: Tag, id: number): boolean {
-  return id !== 0 && (tag.present & (1 << id)) === 0
 }
 
 function setValue(tag: Tag, id: number, start: number, hash: number, end: number, classes: number): void {
@@ -115,55 +99,41 @@ function setValue(tag: Tag, id: number, start: number, hash: number, end: number
 }
 
 /** Reads the value behind an equals sign. */
-function readValue(page: Page, at: number, tag: Tag, id: number): number {
-  const { bytes } = page
-  const length = bytes.length
+function readValue(bytes: Uint8Array, at: number, tag: Tag, id: number): number {
   at = skipBlanks(bytes, at)
-  const quote = at < length ? bytes[at] : 0
+  const quote = bytes[at]
   if (quote !== QUOTE && quote !== APOSTROPHE) return readUnquoted(bytes, at, tag, id)
   const start = ++at
   let classes = 0
-  for (; at < length; at++) {
-    const kind = LINK_CLASS[bytes[at]]
-    if (kind >= IN_LINK.stop && (bytes[at] === quote || bytes[at] === HASH)) break
-    classes |= kind
-  }
-  const end = at < length && bytes[at] === HASH ? endOfQuoted(page, at, quote) : at
+  for (let byte = bytes[at]; byte !== quote && byte !== HASH; byte = bytes[++at]) classes |= LINK_CLASS[byte]
+  const end = bytes[at] === HASH ? endOfQuoted(bytes, at, quote) : at
   setValue(tag, id, start, at, end, classes)
   return end + 1
 }
 
 function readUnquoted(bytes: Uint8Array, at: number, tag: Tag, id: number): number {
-  const start = at
-  let hash = -1
+  const end = endOfUnquoted(bytes, at)
+  let hash = at
   let classes = 0
-  at = endOfUnquoted(bytes, at)
-  for (let each = start; each < at && hash < 0; each++) {
-    if (bytes[each] === HASH) hash = each
-    else classes |= LINK_CLASS[bytes[each]]
-  }
-  setValue(tag, id, start, hash < 0 ? at : hash, at, classes)
-  return at
+  for (; hash < end && bytes[hash] !== HASH; hash++) classes |= LINK_CLASS[bytes[hash]]
+  setValue(tag, id, at, hash, end, classes)
+  return end
 }
 
-function skipValue(page: Page, at: number): number {
-  const { bytes } = page
+function skipValue(bytes: Uint8Array, at: number): number {
   at = skipBlanks(bytes, at)
-  const quote = at < bytes.length ? bytes[at] : 0
-  if (quote === QUOTE || quote === APOSTROPHE) return endOfQuoted(page, at + 1, quote) + 1
+  const quote = bytes[at]
+  if (quote === QUOTE || quote === APOSTROPHE) return endOfQuoted(bytes, at + 1, quote) + 1
   return endOfUnquoted(bytes, at)
 }
 
-function endOfQuoted(page: Page, at: number, quote: number): number {
-  const end = page.text.indexOf(quote === QUOTE ? '"' : "'", at)
-  return end < 0 ? page.bytes.length : end
+function endOfQuoted(bytes: Uint8Array, at: number, quote: number): number {
+  while (bytes[at] !== quote) at++
+  return at
 }
 
 function endOfUnquoted(bytes: Uint8Array, at: number): number {
-  const length = bytes.length
-  for (; at < length; at++) {
-    const kind = SEPARATOR_CLASS[bytes[at]]
-    if (kind === SEPARATOR.blank || kind === SEPARATOR.greater) break
-  }
+  let kind = SEPARATOR_CLASS[bytes[at]]
+  while (kind !== SEPARATOR.blank && kind !== SEPARATOR.greater) kind = SEPARATOR_CLASS[bytes[++at]]
   return at
 }

@@ -82,10 +82,6 @@ export function itemKind(kindAndArg: number): number {
   return (kindAndArg >>> 16) & 255
 }
 
-export function itemArg(kindAndArg: number): number {
-  return kindAndArg >>> 24
-}
-
 const NUMBER_DIGITS = 6
 const SEGMENT_NAME = /^(\d{6})\.(val|key)$/
 
@@ -121,8 +117,4 @@ export const NOWHERE: Position = { segment: 0, position: 0 }
 /** Negative where a lies before b. */
 export function comparePositions(a: Position, b: Position): number {
   return a.segment - b.segment || a.position - b.position
-}
-
-export function laterPosition(a: Position, b: Position): Position {
-  return comparePositions(a, b) >= 0 ? a : b
 }

@@ -7,6 +7,7 @@ import assert from 'node:assert'
 import { crc32 } from 'node:zlib'
 import type { File } from '../env/disk.ts'
 import type { Random } from '../env/random.ts'
+import { ActiveSegment, createSegment } from './active.ts'
 import type { LogFiles, Segment } from './files.ts'
 import type { Finding } from './finding.ts'
 import {
@@ -29,7 +30,7 @@ import { bytesOfWords, KeyBuilder, soundKey } from './rebuild.ts'
 import type { RecordView } from './record.ts'
 import { encodeSegment, isRewritten, type SegmentHeader } from './segment.ts'
 import type { Verdict } from './verdict.ts'
-import { createSegment, LogWriter, type RecordAddress } from './writer.ts'
+import { LogWriter, type RecordAddress } from './writer.ts'
 
 export interface FoundMark {
   readonly mark: Mark
@@ -62,11 +63,11 @@ export interface StartOptions {
   /** Time of the first `segment` record, where the log is empty. */
   readonly timeMs: number
   /** Needed where the log is empty. */
-  readonly identity?: LogIdentity
+  readonly identity?: LogIdentity | undefined
   /** VAL bytes of a segment; default SEGMENT_BYTES_MAX. */
-  readonly segmentBytesMax?: number
+  readonly segmentBytesMax?: number | undefined
   /** Bytes kept aside for the last record on a full disk; default 0. */
-  readonly reserveBytes?: number
+  readonly reserveBytes?: number | undefined
 }
 
 interface OpenedState {
@@ -318,36 +319,36 @@ export class OpenedLog {
       reserveBytes: start.reserveBytes ?? 0,
     }
     this.removeTorn()
-    if (files.last === undefined) {
-      const val = this.createFirst(start)
-      return new LogWriter({ files, ...val, keyBytes: 0, keyChecksum: 0, sequence: 2 }, settings)
-    }
-    const val = this.openLast(files.last.number, 'val')
-    this.unstateOwn(files.last, val)
-    if (val.sizeBytes() !== files.last.valBytes) val.truncate(files.last.valBytes)
-    val.syncNow()
+    if (files.last === undefined) return new LogWriter(files, this.createFirst(start), 2, settings)
     assert(this.tail)
-    const keyBytes = bytesOfWords(this.tail.keyWords)
-    const key = this.openLast(files.last.number, 'key')
-    key.truncate(0)
-    key.write(keyBytes, 0)
-    key.syncNow()
-    files.disk.syncDirectory(files.directory)
     const { sequence } = this.tail
-    this.tail = undefined // its words are as large as the file
-    const checksum = crc32(keyBytes)
-    return new LogWriter({ files, val, key, keyBytes: keyBytes.length, keyChecksum: checksum, sequence }, settings)
+    return new LogWriter(files, this.reopenLast(files.last, this.tail), sequence, settings)
   }
 
-  private createFirst(start: StartOptions): { val: File; key: File } {
+  /** VAL cut and synced, then KEY written anew and synced, then the names. */
+  private reopenLast(last: Segment, tail: Tail): ActiveSegment {
+    const val = this.openLast(last.number, 'val')
+    this.unstateOwn(last, val)
+    if (val.sizeBytes() !== last.valBytes) val.truncate(last.valBytes)
+    val.syncNow()
+    const items = bytesOfWords(tail.keyWords)
+    const key = this.openLast(last.number, 'key')
+    key.truncate(0)
+    key.write(items, 0)
+    key.syncNow()
+    this.files.disk.syncDirectory(this.files.directory)
+    this.tail = undefined // its words are as large as the file
+    return new ActiveSegment(last, val, key, items.length, crc32(items))
+  }
+
+  private createFirst(start: StartOptions): ActiveSegment {
     const { files } = this
     const { identity } = start
     assert(identity, 'a new log needs an identity')
     files.disk.makeDirectory(files.directory)
-    const { segment, val, key } = createSegment(files, firstHeader(identity, start, files.role))
-    files.segments.push(segment)
-    val.syncNow()
-    return { val, key }
+    const active = createSegment(files, firstHeader(identity, start, files.role))
+    active.syncNow()
+    return active
   }
 
   close(): void {

@@ -12,7 +12,7 @@ export interface OpenOptions {
   /** read: changes nothing, refuses what is corrupt. write: may cut and go on. verify: collects instead of refusing. */
   readonly mode: 'read' | 'write' | 'verify'
   /** What the caller knows to have been synced: the last mark's position for pages, a checkpoint's for events. */
-  readonly promised?: Position
+  readonly promised?: Position | undefined
   /** Generations that belong to the log; default all. */
-  readonly accepts?: Accepts
+  readonly accepts?: Accepts | undefined
 }

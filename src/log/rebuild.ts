@@ -60,12 +60,7 @@ export class KeyBuilder {
  *
  * Errors: LOG_CORRUPT at the first bad record; LOG_NEWER. Cost: a scan of the segment.
  */
-export function rebuildKey(
-  files: LogFiles,
-  number: number,
-  kindMax: number,
-  itemsOf: ItemsOf,
-): Uint32Array<ArrayBuffer> {
+function rebuildKey(files: LogFiles, number: number, kindMax: number, itemsOf: ItemsOf): Uint32Array<ArrayBuffer> {
   const { header, valBytes } = files.segment(number)
   const builder = new KeyBuilder(files.role, number, header.salt, itemsOf)
   const context = { segment: number, salt: header.salt, kindMax }

@@ -44,22 +44,33 @@ function nextPlausible(rest: Rest, from: number): number {
   }
 }
 
+/** Effort left to a search. */
+interface Budget {
+  bytes: number
+}
+
 /** Offset of the first valid record at or behind `from`; −1 where there is none. */
-export function nextRecord(rest: Rest, from: number, salt: number): number {
-  let budgetBytes = SEARCH_BYTES_MAX
+export function nextRecord(
+  rest: Rest,
+  from: number,
+  salt: number,
+  budget: Budget = { bytes: SEARCH_BYTES_MAX },
+): number {
   for (let at = nextPlausible(rest, from); at >= 0; at = nextPlausible(rest, at + 1)) {
     const length = plausibleBytes(rest, at)
     if (isIntact(rest.bytes, rest.view, at, at + length, salt)) return at
-    budgetBytes -= length
-    if (budgetBytes < 0) return at
+    budget.bytes -= length
+    if (budget.bytes < 0) return at
   }
   return -1
 }
 
-/** Whole records behind `from`, as far as they can be found again. */
+/** Whole records behind `from`, as far as they can be found again within one search's effort. */
 export function countRecords(rest: Rest, from: number, salt: number): number {
+  const budget = { bytes: SEARCH_BYTES_MAX }
   let records = 0
-  for (let at = nextRecord(rest, from, salt); at >= 0; at = nextRecord(rest, at, salt)) {
+  for (let at = nextRecord(rest, from, salt, budget); at >= 0; at = nextRecord(rest, at, salt, budget)) {
+    if (budget.bytes < 0) break
     at += plausibleBytes(rest, at)
     records++
   }

@@ -40,7 +40,7 @@ const UNSYNCED_BYTES_MAX = 64 * 1024 * 1024
 const LENGTH_UNIT_BYTES = 64
 const DELETED_RECORD_BYTES = AT.body + KEY_BYTES
 /** Bytes of a value, at most. */
-export const VALUE_BYTES_MAX = BODY_BYTES_MAX - KEY_BYTES
+const VALUE_BYTES_MAX = BODY_BYTES_MAX - KEY_BYTES
 
 const NO_DIGEST = new Uint8Array(DIGEST_BYTES)
 const NO_BYTES = new Uint8Array(0)
@@ -113,6 +113,7 @@ export class Store {
     const k1 = word(key, 1)
     const k2 = word(key, 2)
     const k3 = word(key, 3)
+    assert(value.length <= VALUE_BYTES_MAX, 'a value of more than 4 MiB')
     const bytes = this.writer.begin(KIND.value, 0, this.nowMs())
     bytes.words4(k0, k1, k2, k3)
     if (typeof value === 'string') bytes.rawLatin1(value)

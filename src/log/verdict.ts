@@ -80,7 +80,7 @@ function isMarked(rest: Rest, salt: number, segment: number, offset: number, rol
 }
 
 /** What the KEY file on disk (unsynced, unordered, perhaps damaged) says was synced: only items with their own CRC. */
-export function witnessOfKey(files: LogFiles, number: number, salt: number): Witness {
+function witnessOfKey(files: LogFiles, number: number, salt: number): Witness {
   if (files.role !== ROLE.events) return NO_WITNESS
   let latest: SyncedItem | undefined
   const words = readKeyUnchecked(files, number) ?? new Uint32Array(0)

@@ -5,13 +5,14 @@
 import { word } from '../base/md5.ts'
 import { decide } from '../core/decide.ts'
 import { encodeEvent } from '../core/encode.ts'
-import type { CrawlEvent } from '../core/event.ts'
+import type { CrawlEvent, LinkGroup } from '../core/event.ts'
 import { evolve, ITEM_WORDS } from '../core/evolve.ts'
-import { type Now, rememberBulks, schedule } from '../core/frontier.ts'
+import { gatherBefore, type Now, rememberBulks, schedule } from '../core/frontier.ts'
 import { itemsOf } from '../core/items.ts'
 import { KIND } from '../core/kind.ts'
 import type { Observation } from '../core/observation.ts'
 import { AT } from '../log/format.ts'
+import type { RecordAddress } from '../log/writer.ts'
 import type { Shard } from './shard-parts.ts'
 import { addToTotals } from './totals.ts'
 
@@ -22,19 +23,45 @@ export function observe(shard: Shard, observation: Observation, now: Now): void 
 
 /** Records an event and applies it: the only way in which anything becomes true. */
 export function apply(shard: Shard, event: CrawlEvent, now: Now): void {
+  const groups = queuedGroups(event)
+  if (groups.length > 0)
+    for (const gathered of gatherBefore(shard.state, shard.frontier, groups)) apply(shard, gathered, now)
+  const { segment, position } = record(shard, event, now)
+  if (groups.length > 0) {
+    for (const gathered of rememberBulks(shard.state, shard.frontier, groups, segment, position)) {
+      record(shard, gathered, now)
+    }
+  }
+  for (const host of shard.state.touched.splice(0)) schedule(shard.state, shard.frontier, host, now)
+}
+
+const NO_GROUPS: readonly LinkGroup[] = []
+
+/** Groups of an event that join their hosts' queues. */
+function queuedGroups(event: CrawlEvent): readonly LinkGroup[] {
+  switch (event.kind) {
+    case KIND.bulk:
+      return [event.group]
+    case KIND.seeded:
+    case KIND.fetched:
+    case KIND.relinked:
+    case KIND.reopened:
+      return event.groups
+    default:
+      return NO_GROUPS
+  }
+}
+
+function record(shard: Shard, event: CrawlEvent, now: Now): RecordAddress {
   const { events, state } = shard
   const out = events.begin(event.kind, 0, now.shardMs)
   encodeEvent(out, out.at - AT.body, event)
   itemsOf(event, (key, kind, arg) => events.item(word(key, 0), word(key, 1), word(key, 2), word(key, 3), kind, arg))
-  const { segment, position } = events.end()
+  const address = events.end()
   const items = events.lastItems()
-  evolve(state, items, 0, items.length / ITEM_WORDS, segment, () => event)
+  evolve(state, items, 0, items.length / ITEM_WORDS, address.segment, () => event)
   addToTotals(shard.totals, event)
   shard.clock.lastRecordMs = now.shardMs
   shard.syncing.hasNews = true
-  if ('groups' in event && event.kind !== KIND.claim && event.kind !== KIND.void && event.kind !== KIND.refused) {
-    for (const gathered of rememberBulks(state, shard.frontier, event.groups, segment, position))
-      apply(shard, gathered, now)
-  }
-  for (const host of state.touched.splice(0)) schedule(state, shard.frontier, host, now)
+  return address
 }

@@ -10,6 +10,7 @@
  * converted: the reader says so and the caller replays.
  */
 import { crc32 } from 'node:zlib'
+import { allocate, release } from './slots.ts'
 
 const MAGIC = 0x694c_504f // "OPLi"
 const VERSION = 1
@@ -19,7 +20,7 @@ const HEADER_WORDS = 4
 export const PARTITION_HEADER_WORDS = 3
 const AT = { partition: 0, count: 1, checksum: 2 } as const
 
-/** Takes bytes before it returns; they change afterwards. */
+/** Takes bytes before it returns; they are gone afterwards. */
 export type WriteImage = (bytes: Uint8Array) => void
 
 /** Fills the target from the next bytes; returns how many there were, fewer than the target's length only at the end. */
@@ -46,21 +47,23 @@ export function sealPartition(piece: Uint32Array, partition: number, entryCount:
 /**
  * Reads a piece and checks it.
  *
- * @returns its entries, word 0 without the top bits (as in a slot); undefined if it is damaged
+ * @returns its entries, word 0 without the top bits (as in a slot), for the caller to release; undefined if it is damaged
  */
 export function acceptsPartition(
   partition: number,
   shift: number,
   stride: number,
   read: ReadImage,
-): Uint32Array | undefined {
+): Uint32Array<ArrayBuffer> | undefined {
   const head = new Uint32Array(PARTITION_HEADER_WORDS)
   if (read(bytesOf(head)) !== head.byteLength || head[AT.partition] !== partition) return undefined
   // A damaged count must not ask for all the memory there is: no handle names so many entries.
   if (head[AT.count] >= 2 ** (shift - 1)) return undefined
-  const entries = new Uint32Array(head[AT.count] * stride)
+  const entries = allocate(head[AT.count] * stride)
   const whole = read(bytesOf(entries)) === entries.byteLength && checksumOf(head, entries) === head[AT.checksum]
-  return whole && stripAscending(entries, stride, partition, shift) ? entries : undefined
+  if (whole && stripAscending(entries, stride, partition, shift)) return entries
+  release(entries)
+  return undefined
 }
 
 /** Strips the top bits of word 0; false if those are not the partition's or the entries do not ascend. */

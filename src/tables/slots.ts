@@ -1,10 +1,20 @@
 /**
- * Arrays of slots, as a partition of an OrderedTable has them, and the two sequential passes over them: spread out and
- * pack together. What a slot holds, and the invariants, are told in ordered.ts.
+ * Arrays of slots, as a partition of an OrderedTable has them: allocation, release, and the two sequential passes over
+ * them, spread out and pack together. What a slot holds, and the invariants, are told in ordered.ts.
  */
 
 /** Word 0 of an empty slot: above any entry's, and as a signed word too, so that their difference tells which is less. */
 export const EMPTY = 0x7fffffff
+
+/** An array of its own outside the JS heap. Cost: one call of the C allocator. */
+export function allocate(words: number): Uint32Array<ArrayBuffer> {
+  return new Uint32Array(new ArrayBuffer(words * 4))
+}
+
+/** Gives the memory back now. Left to the garbage collector it would wait for a full collection. */
+export function release(words: Uint32Array<ArrayBuffer>): void {
+  words.buffer.transfer(0)
+}
 
 /**
  * Copies the entries of `from`, which ascend, to their places in `into`, and marks all other slots there empty.

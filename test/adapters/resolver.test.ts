@@ -36,9 +36,12 @@ async function withZone(
 ): Promise<void> {
   const stub = await serveDns(typeof zone === 'function' ? zone : (name) => zone[name] ?? 'NXDOMAIN')
   const resolver = createResolver({ servers: [stub.server], hostsFile: '', timeoutMs: 300, tries: 1, ...options })
-  await use(resolver, stub)
-  resolver.stop()
-  await stub.close()
+  try {
+    await use(resolver, stub)
+  } finally {
+    resolver.stop()
+    await stub.close()
+  }
 }
 
 describe('resolver', OPTIONS, () => {
@@ -160,18 +163,21 @@ describe('resolver', OPTIONS, () => {
   })
 
   test('look-ups beyond the bound wait their turn', async () => {
-    let open = 0
-    let most = 0
-    const zone = (_: string, type: string): Reply => {
-      if (type === 'A') most = Math.max(most, ++open)
-      setTimeout(() => type === 'A' && open--, 0)
-      return { ttl: 60, records: ['192.0.2.1', '2001:db8::1'] }
-    }
+    const names = Array.from({ length: 30 }, (_, i) => `n${i}.test`)
+    await withZone(
+      () => 'silence',
+      { lookupsMax: 3, timeoutMs: 60_000 },
+      async (resolver, stub) => {
+        for (const name of names) void resolve(resolver, name)
+        while (stub.questions.length < 6) await new Promise((done) => setTimeout(done, 1))
+        await new Promise((done) => setTimeout(done, 20))
+        assert.equal(stub.questions.length, 6)
+      },
+    )
+    const zone = (): Reply => ({ ttl: 60, records: ['192.0.2.1', '2001:db8::1'] })
     await withZone(zone, { lookupsMax: 3 }, async (resolver, stub) => {
-      const names = Array.from({ length: 30 }, (_, i) => `n${i}.test`)
       const answers = await Promise.all(names.map((name) => resolve(resolver, name)))
       assert.ok(answers.every((answer) => answer.kind === 'addresses'))
-      assert.ok(most <= 3)
       assert.equal(stub.questions.length, 60)
     })
   })

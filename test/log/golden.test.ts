@@ -21,7 +21,8 @@ const ROOT = join(import.meta.dirname, 'golden', 'v1')
 
 function golden(name: Name): SimulatedDisk {
   const disk = new SimulatedDisk()
-  for (const file of readdirSync(join(ROOT, name))) disk.poke(`${DIRECTORY}/${file}`, readFileSync(join(ROOT, name, file)))
+  for (const file of readdirSync(join(ROOT, name)))
+    disk.poke(`${DIRECTORY}/${file}`, readFileSync(join(ROOT, name, file)))
   return disk
 }
 
@@ -40,7 +41,11 @@ for (const name of NAMES) {
     const expected = golden(name)
     assert.deepEqual(made.list(DIRECTORY), expected.list(DIRECTORY))
     for (const file of made.list(DIRECTORY)) {
-      assert.equal(hexOf(made.peek(`${DIRECTORY}/${file}`) ?? []), hexOf(expected.peek(`${DIRECTORY}/${file}`) ?? []), file)
+      assert.equal(
+        hexOf(made.peek(`${DIRECTORY}/${file}`) ?? []),
+        hexOf(expected.peek(`${DIRECTORY}/${file}`) ?? []),
+        file,
+      )
     }
   })
 
@@ -90,7 +95,10 @@ test('the golden events are the facts and marks that were written', () => {
   const mark = openEvents(golden('events'), 'read').lastMark()
   const last = Math.floor(number / 5) * 5
   assert.deepEqual(mark?.mark.pagesSynced, { segment: 1, position: 40 * last })
-  assert.deepEqual([mark?.timeMs, mark?.mark.sequence, mark?.mark.ownerBytes[0]], [1000 + last, mark?.address.sequence, last])
+  assert.deepEqual(
+    [mark?.timeMs, mark?.mark.sequence, mark?.mark.ownerBytes[0]],
+    [1000 + last, mark?.address.sequence, last],
+  )
 })
 
 test('the golden store has its values, without those that were deleted', () => {
@@ -129,5 +137,8 @@ test('the example in FORMAT.md is the golden example, byte for byte', () => {
       .join(''),
   )
   const disk = golden('example')
-  assert.deepEqual(blocks, ['000001.val', '000001.key'].map((file) => hexOf(disk.peek(`${DIRECTORY}/${file}`) ?? [])))
+  assert.deepEqual(
+    blocks,
+    ['000001.val', '000001.key'].map((file) => hexOf(disk.peek(`${DIRECTORY}/${file}`) ?? [])),
+  )
 })

@@ -98,7 +98,8 @@ class Life {
 
   private mark(): void {
     const last = this.facts.findLast((fact) => fact.kind === KIND.mark)
-    if (last === undefined || comparePositions(this.log.synced, last) > 0) this.push(appendMark(this.log, this.timeMs()))
+    if (last === undefined || comparePositions(this.log.synced, last) > 0)
+      this.push(appendMark(this.log, this.timeMs()))
   }
 
   private timeMs(): number {

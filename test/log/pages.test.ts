@@ -67,7 +67,10 @@ test('a page above 4 MiB goes into several records, also across segments, and is
   assert.equal(log.segment, 3)
   assert.deepEqual(endOfPage(log, address), { segment: 3, position: log.position })
   const check = (page: ReturnType<typeof readPage>) => {
-    assert.equal(Buffer.concat(page?.parts.map((part) => part.bytes) ?? []).equals(Buffer.concat([Buffer.from('head'), body])), true)
+    assert.equal(
+      Buffer.concat(page?.parts.map((part) => part.bytes) ?? []).equals(Buffer.concat([Buffer.from('head'), body])),
+      true,
+    )
     assert.deepEqual([page?.key, page?.parts.map((part) => part.flags)], [key, [2, 2, 2, 2]])
   }
   check(readPage(log, address))
@@ -110,7 +113,9 @@ function mendKeys(disk: Disk): void {
 /** Halves every body, flags it, and lets every third record be. */
 const halve = (record: { flags: number; body: Buffer; kind: number }) => {
   const body = record.body
-  return body.length % 3 === 0 ? undefined : { flags: record.flags | 64, body: body.subarray(0, 16 + (body.length >> 1)) }
+  return body.length % 3 === 0
+    ? undefined
+    : { flags: record.flags | 64, body: body.subarray(0, 16 + (body.length >> 1)) }
 }
 
 test('rewriting a sealed segment keeps ordinals, keys, times and numbers; a death at any point is mended', () => {
@@ -136,8 +141,13 @@ test('rewriting a sealed segment keeps ordinals, keys, times and numbers; a deat
       assert.equal(page.parts[0].flags, isChanged ? 5 | 64 : 5)
       if (!isChanged) assert.deepEqual(page, old)
     }
-    openPages(dead, 'write').startWriter({ random: seeded(1), timeMs: 1, segmentBytesMax: SMALL }).close()
-    assert.deepEqual(dead.list(PAGES).filter((name) => name.endsWith('.tmp')), [])
+    openPages(dead, 'write')
+      .startWriter({ random: seeded(1), timeMs: 1, segmentBytesMax: SMALL })
+      .close()
+    assert.deepEqual(
+      dead.list(PAGES).filter((name) => name.endsWith('.tmp')),
+      [],
+    )
     mendKeys(dead)
     const { findings } = verifyLog(dead, PAGES, PAGES_LOG)
     assert.deepEqual(findings, [])

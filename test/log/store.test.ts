@@ -40,7 +40,10 @@ test('KEY is the ancestor’s format to the bit: 16 bytes of md5, 8 of position,
 test('a store behaves like a map, also when closed, killed and opened again', () => {
   const name = fc.nat(30).map((i) => `http://host.test/${i}`)
   const step = fc.oneof(
-    { weight: 6, arbitrary: fc.tuple(fc.constant('put' as const), name, fc.string({ maxLength: 900, unit: 'grapheme-ascii' })) },
+    {
+      weight: 6,
+      arbitrary: fc.tuple(fc.constant('put' as const), name, fc.string({ maxLength: 900, unit: 'grapheme-ascii' })),
+    },
     { weight: 3, arbitrary: fc.tuple(fc.constant('delete' as const), name, fc.constant('')) },
     { weight: 1, arbitrary: fc.tuple(fc.constantFrom('reopen' as const, 'kill' as const), name, fc.constant('')) },
   )

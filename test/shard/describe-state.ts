@@ -34,7 +34,9 @@ export function describeState(state: State): unknown {
   const hosts = []
   for (let id = 1; id <= state.hosts.count; id++) hosts.push(describeHost(state, id))
   const relinks: number[] = []
-  state.relinks.forEach((...words) => relinks.push(...words))
+  state.relinks.forEach((...words) => {
+    relinks.push(...words)
+  })
   return {
     digest: state.digest.toHex(),
     urls: describeTable(state.urls),

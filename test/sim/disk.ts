@@ -15,7 +15,7 @@ type Uint32 = () => number
 /** Runs something later: a sync's completion. */
 type Schedule = (run: () => void) => void
 
-interface Change {
+export interface Change {
   readonly position: number
   /** Undefined = a truncation (or extension) to `position`. */
   readonly bytes: Uint8Array | undefined
@@ -54,7 +54,7 @@ export class SimulatedDisk implements Disk {
   /** Sum of all files' sizes, at most: a write that would pass it is cut short and fails with DISK_FULL. */
   budgetBytes = Number.POSITIVE_INFINITY
   /** Asked before every write and sync; an error returned is thrown (a write has then written nothing). */
-  fault: (operation: 'write' | 'sync', path: string) => Error | undefined = () => undefined
+  fault: (operation: 'write' | 'sync', path: string, change?: Change) => Error | undefined = () => undefined
   readonly counters: DiskCounters = { reads: 0, bytesRead: 0, writes: 0, bytesWritten: 0, syncs: 0, directorySyncs: 0 }
   /** Handles and syncs of a dead process do nothing any more. */
   epoch = 0
@@ -172,8 +172,8 @@ export class SimulatedDisk implements Disk {
   }
 
   /** For SimulatedFile: throws what `fault` returns. */
-  throwFault(operation: 'write' | 'sync', path: string): void {
-    const error = this.fault(operation, path)
+  throwFault(operation: 'write' | 'sync', path: string, change?: Change): void {
+    const error = this.fault(operation, path, change)
     if (error !== undefined) throw error
   }
 
@@ -226,7 +226,7 @@ class SimulatedFile implements File {
   write(source: Uint8Array, position: number): void {
     this.check()
     if (!this.isWritable) throw new CrawlError('DISK_FAILED', 'opened for reading', { path: this.path })
-    this.disk.throwFault('write', this.path)
+    this.disk.throwFault('write', this.path, { position, bytes: source })
     const growth = Math.max(0, position + source.length - this.inode.current.size)
     const over = growth - this.disk.freeBytes()
     const fits = over > 0 ? Math.max(0, source.length - over) : source.length

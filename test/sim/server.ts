@@ -42,6 +42,12 @@ export class Servers {
     return { kind: 'addresses', addresses: host.addresses, ttlMs: host.ttlMs }
   }
 
+  /** The address of a URL's host that is tried when `address` accepts no connection. */
+  addressAfter(url: string, address: string): string | undefined {
+    const addresses = this.#plan.hosts.get(new URL(url).host)?.addresses ?? []
+    return addresses[addresses.indexOf(address) + 1]
+  }
+
   /** Errors: a request for what the web does not have, or at an address that is not the host's. */
   answer(request: FetchRequest): Reply {
     const { host, origin, pathname, protocol } = new URL(request.url)

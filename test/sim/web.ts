@@ -85,7 +85,7 @@ export function generateWeb(chance: Chance): WebPlan {
     const host = generateHost(chance, i, [...hosts.keys()])
     hosts.set(host.host, host)
   }
-  hosts.set(ISLAND, { ...hosts.get([...hosts.keys()][0])!, host: ISLAND, hostname: ISLAND, addresses: ['198.51.100.1'], schemes: ['https'] })
+  hosts.set(ISLAND, { ...hosts.get([...hosts.keys()][0])!, host: ISLAND, hostname: ISLAND, addresses: ['93.184.215.1'], schemes: ['https'] })
   const builder = new PageBuilder(chance, hosts)
   builder.build()
   return { hosts, pages: builder.pages, seeds: chooseSeeds(chance, builder) }
@@ -111,7 +111,7 @@ function generateHost(chance: Chance, i: number, others: readonly string[]): Hos
   const hostname = chance.percent(30) ? `www.h${i}.test` : `h${i}.test`
   const schemes = chance.pick([['http'], ['https'], ['https'], ['http', 'https']] as const)
   const host = schemes.length === 1 && chance.percent(15) ? `${hostname}:8${i + 100}` : hostname
-  const address = trouble === 'private' ? `10.0.0.${i}` : `203.0.113.${i + 1}`
+  const address = trouble === 'private' ? `10.0.0.${i}` : `93.184.216.${i + 1}`
   return {
     host,
     hostname,
@@ -258,7 +258,7 @@ class PageBuilder {
     const mainland = [...byHost].filter(([host]) => host !== ISLAND).map(([, pages]) => pages)
     const linking = [...this.linking.values()].flat().filter((page) => page.host !== ISLAND)
     for (const root of roots) if (root.host !== ISLAND) chance.pick(linking).links.push(root.url)
-    for (const page of this.linking.values().toArray().flat()) {
+    for (const page of [...this.linking.values()].flat()) {
       for (let left = chance.below(4); left > 0; left--) page.links.push(chance.pick(chance.pick(mainland)).url)
       page.links = [...new Set(page.links)].filter((url) => url !== page.url)
     }

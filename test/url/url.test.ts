@@ -28,6 +28,7 @@ test('a blank before the fragment belongs to the path', () => {
 
 test('user and password never appear in a canonical URL', () => {
   assert.equal(urlOf('http://user:pw@b.test:81/x?y'), 'http://b.test:81/x?y')
+  assert.equal(urlOf('http://user@b.test/@?'), 'http://b.test/@?')
 })
 
 test('escapes of unreserved characters are decoded and the others written in upper case', () => {

@@ -32,7 +32,13 @@ export function makeEvents(disk: SimulatedDisk): void {
 
 /** A store with puts, an overwrite and deletions. */
 export function makeStore(disk: SimulatedDisk): void {
-  const store = new Store({ disk, directory: DIRECTORY, clock: { wallMs: () => TIME_MS }, random: seeded(7), segmentBytesMax: 4096 })
+  const store = new Store({
+    disk,
+    directory: DIRECTORY,
+    clock: { wallMs: () => TIME_MS },
+    random: seeded(7),
+    segmentBytesMax: 4096,
+  })
   for (let i = 0; i < 60; i++) store.put(`http://golden.test/${i}`, `value ${i} ${'.'.repeat(i)}`)
   for (let i = 0; i < 60; i += 9) store.delete(`http://golden.test/${i}`)
   store.put('http://golden.test/1', 'once more')
@@ -73,6 +79,7 @@ if (import.meta.main) {
     make(disk)
     const directory = join(import.meta.dirname, 'v1', name)
     mkdirSync(directory, { recursive: true })
-    for (const file of disk.list(DIRECTORY)) writeFileSync(join(directory, file), disk.peek(`${DIRECTORY}/${file}`) ?? '')
+    for (const file of disk.list(DIRECTORY))
+      writeFileSync(join(directory, file), disk.peek(`${DIRECTORY}/${file}`) ?? '')
   }
 }

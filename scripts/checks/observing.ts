@@ -1,0 +1,62 @@
+/**
+ * What becomes of a damaged crawl: read as `replay` does, verified as `verify` does, opened to go on as `resume` does.
+ * An outcome is data; anything thrown that is no CrawlError is a crash and passes through.
+ */
+import { CrawlError } from '../../src/base/errors.ts'
+import { closeLogs, readCrawl } from '../../src/crawl/reading.ts'
+import type { Finding } from '../../src/log/finding.ts'
+import { NOWHERE } from '../../src/log/format.ts'
+import { PAGES_LOG } from '../../src/log/pages.ts'
+import { verifyLog } from '../../src/log/verify.ts'
+import { EVENTS_LOG } from '../../src/shard/opening.ts'
+import type { SimulatedDisk } from '../../test/sim/disk.ts'
+import { createSampleEnv, LAYOUT, openSample, SHARD } from './sample-crawl.ts'
+
+export interface Refusal {
+  readonly code: string
+  readonly segment: number
+  readonly offset: number
+}
+
+export type Outcome<T> = { readonly done: T } | { readonly refused: Refusal }
+
+export function attempt<T>(run: () => T): Outcome<T> {
+  try {
+    return { done: run() }
+  } catch (error) {
+    if (!(error instanceof CrawlError)) throw error
+    return { refused: { code: error.code, segment: Number(error.facts['segment']), offset: Number(error.facts['offset']) } }
+  }
+}
+
+export interface ReadCrawl {
+  readonly sequence: number
+  readonly digest: string
+  readonly messages: readonly string[]
+  readonly isLossy: boolean
+}
+
+/** The crawl as of its end, or of record `sequence`. */
+export function read(disk: SimulatedDisk, sequence?: number): ReadCrawl {
+  const past = readCrawl(disk, LAYOUT, sequence === undefined ? { kind: 'end' } : { kind: 'sequence', sequence })
+  closeLogs(past.logs)
+  const { messages, isLossy } = past.logs
+  return { sequence: past.cut.sequence, digest: past.status.digest, messages, isLossy }
+}
+
+export function verify(disk: SimulatedDisk): { events: readonly Finding[]; pages: readonly Finding[] } {
+  const events = verifyLog(disk, `${SHARD}/log`, EVENTS_LOG)
+  const promised = attempt(() => events.opened.lastMark()?.mark.pagesSynced ?? NOWHERE)
+  const pages = verifyLog(disk, `${SHARD}/pages`, { ...PAGES_LOG, promised: 'done' in promised ? promised.done : NOWHERE })
+  events.opened.close()
+  pages.opened.close()
+  return { events: events.findings, pages: pages.findings }
+}
+
+/** Opens to go on, and dies at once. Returns the live digest; `disk` is then as `resume` left it. */
+export function resume(disk: SimulatedDisk): string {
+  const shard = openSample(createSampleEnv(disk))
+  const digest = shard.state.digest.toHex()
+  disk.processDeath()
+  return digest
+}

@@ -1,0 +1,149 @@
+/** The commands, in the order of the help. Nothing here loads anything: see `Command.load`. */
+import type { Command, Option, Positional } from './command.ts'
+
+const URL: Positional = { name: 'URL', isRequired: true }
+const URLS: Positional = { name: 'URL', isMany: true }
+const DIR: Positional = { name: 'DIR' }
+
+const SEEDS: Option = { type: 'texts', value: 'FILE', help: 'File of URLs, one a line; - for standard input' }
+const QUIET: Option = { type: 'flag', help: 'No progress and no summary' }
+const CONFIG: Option = { type: 'text', value: 'FILE', help: 'Options from a JSON or YAML file, names in camelCase' }
+const CLASS: Option = { type: 'text', value: 'CLASS', help: 'Only this class, such as timeout, or group, such as dns' }
+const MATCH: Option = { type: 'text', value: 'RE', help: 'Only URLs that match this regular expression' }
+
+export const COMMANDS: readonly Command[] = [
+  {
+    name: 'start',
+    group: 'Crawl',
+    summary: 'Begin a crawl and go on until nothing is left',
+    positionals: [URLS],
+    options: { seeds: SEEDS, config: CONFIG, quiet: QUIET },
+    takesSettings: true,
+    examples: ['crawler start https://example.org/ --depth 3', 'crawler start --seeds urls.txt --scope any --dir logs/wide'],
+    load: () => import('./start.ts'),
+  },
+  {
+    name: 'resume',
+    group: 'Crawl',
+    summary: 'Go on with a crawl; limits, delays and scope may change',
+    positionals: [DIR],
+    options: { config: CONFIG, quiet: QUIET },
+    takesSettings: true,
+    examples: ['crawler resume', 'crawler resume logs/wide --delay 2s --max-pages 10000'],
+    load: () => import('./resume.ts'),
+  },
+  {
+    name: 'add',
+    group: 'Crawl',
+    summary: 'More seeds, also while the crawl runs',
+    positionals: [URLS],
+    options: { seeds: SEEDS },
+    takesSettings: false,
+    examples: ['crawler add https://example.org/new/', 'crawler add --seeds more.txt --dir logs/wide'],
+    load: () => import('./add.ts'),
+  },
+  {
+    name: 'retry',
+    group: 'Crawl',
+    summary: 'Failed URLs back to pending, also while the crawl runs',
+    positionals: [DIR],
+    options: { class: CLASS, match: MATCH },
+    takesSettings: false,
+    examples: ['crawler retry --class timeout', 'crawler retry --class dns --match "^https://a\\.example/"'],
+    load: () => import('./retry.ts'),
+  },
+  {
+    name: 'status',
+    group: 'Look',
+    summary: 'Counts, rates and who is waited for',
+    positionals: [DIR],
+    options: {},
+    takesSettings: false,
+    examples: ['crawler status', 'crawler status --json'],
+    load: () => import('./status.ts'),
+  },
+  {
+    name: 'list',
+    group: 'Look',
+    summary: 'The crawls in a folder',
+    positionals: [{ name: 'LOGS' }],
+    options: {},
+    takesSettings: false,
+    examples: ['crawler list', 'crawler list /srv/crawls'],
+    load: () => import('./list.ts'),
+  },
+  {
+    name: 'urls',
+    group: 'Look',
+    summary: 'The URLs, one a line',
+    positionals: [DIR],
+    options: {
+      state: { type: 'texts', value: 'STATE', help: 'Only pending, processing, done, failed or refused' },
+      class: CLASS,
+      match: MATCH,
+      'turned-away': { type: 'flag', help: 'Instead: the links turned away on discovery (--keep-refused)' },
+    },
+    takesSettings: false,
+    examples: ['crawler urls --state failed --json', 'crawler urls --match "\\.pdf$"'],
+    load: () => import('./urls.ts'),
+  },
+  {
+    name: 'get',
+    group: 'Look',
+    summary: 'The stored page of a URL',
+    positionals: [URL, DIR],
+    options: {
+      raw: { type: 'flag', help: 'The body as it came over the wire, not decoded' },
+      headers: { type: 'flag', help: 'Status and headers instead of the body' },
+      select: { type: 'text', value: 'CSS', help: 'The elements that a CSS selector finds' },
+      attr: { type: 'text', value: 'NAME', help: 'With --select: this attribute of each' },
+      text: { type: 'flag', help: 'The text of the page, or of what --select finds' },
+      title: { type: 'flag', help: 'The title of the page' },
+    },
+    takesSettings: false,
+    examples: ['crawler get https://example.org/', 'crawler get https://example.org/ --select a --attr href'],
+    load: () => import('./get.ts'),
+  },
+  {
+    name: 'explain',
+    group: 'Look',
+    summary: 'All that happened to one URL',
+    positionals: [URL, DIR],
+    options: {},
+    takesSettings: false,
+    examples: ['crawler explain https://example.org/'],
+    load: () => import('./explain.ts'),
+  },
+  {
+    name: 'check',
+    group: 'Look',
+    summary: 'What the rules say of a URL: scope, robots, address, next contact',
+    positionals: [URL, DIR],
+    options: {},
+    takesSettings: false,
+    examples: ['crawler check https://example.org/private/'],
+    load: () => import('./check.ts'),
+  },
+  {
+    name: 'replay',
+    group: 'Keep',
+    summary: 'The crawl as it was at an instant: counts and digest',
+    positionals: [DIR],
+    options: {
+      until: { type: 'text', value: 'TS|@SEQ', help: 'ISO 8601 (UTC without a zone), epoch ms, or @ a record number' },
+    },
+    takesSettings: false,
+    examples: ['crawler replay --until 2026-05-01T12:00', 'crawler replay --until @812'],
+    load: () => import('./replay.ts'),
+  },
+  {
+    name: 'verify',
+    group: 'Keep',
+    summary: 'Read everything and say what is damaged',
+    positionals: [DIR],
+    options: {},
+    takesSettings: false,
+    examples: ['crawler verify', 'crawler verify logs/wide --json'],
+    load: () => import('./verify.ts'),
+  },
+]

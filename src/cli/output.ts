@@ -1,0 +1,44 @@
+/**
+ * Standard output for much of it: gathered, then written and waited for, so that memory stays small and a reader that
+ * goes away (`| head`) ends the program at once.
+ */
+import { writeSync } from 'node:fs'
+import { EXIT } from './errors.ts'
+
+const STDOUT = 1
+/** Bytes gathered before they are written. */
+const CHUNK_BYTES = 64 * 1024
+/** Pause before a pipe that was full is tried again, milliseconds. */
+const FULL_PIPE_MS = 5
+
+export class Output {
+  #text = ''
+
+  line(text: string): void {
+    this.#text += `${text}\n`
+    if (this.#text.length >= CHUNK_BYTES) this.flush()
+  }
+
+  flush(): void {
+    if (this.#text !== '') writeAll(Buffer.from(this.#text, 'utf8'))
+    this.#text = ''
+  }
+}
+
+/** Writes bytes to standard output; returns when they are with the operating system. */
+export function writeAll(bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; ) at += writeSome(bytes.subarray(at))
+}
+
+function writeSome(bytes: Uint8Array): number {
+  try {
+    return writeSync(STDOUT, bytes)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EPIPE') process.exit(EXIT.done)
+    if (code !== 'EAGAIN') throw error
+    // The pipe is full and was opened without blocking by whoever made it.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, FULL_PIPE_MS)
+    return 0
+  }
+}

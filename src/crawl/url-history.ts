@@ -1,0 +1,92 @@
+/**
+ * What KEY holds of one key: every item of a URL or a host, in order. A scan of KEY, 24 bytes an event, and nothing of
+ * VAL, so one URL among a hundred million is found in the time it takes to read the index.
+ */
+import { type Key, word } from '../base/md5.ts'
+import { KIND } from '../core/kind.ts'
+import { type URL_STATE_NAMES, URL_STATE } from '../core/state.ts'
+import { ITEM_AT, ITEM_WORDS, itemArg, itemKind, type Position } from '../log/format.ts'
+import { decodeMark } from '../log/mark.ts'
+import type { OpenedLog } from '../log/opened.ts'
+
+export interface HistoryItem extends Position {
+  readonly kind: number
+  /** Argument of the kind: depth, attempt, reason. */
+  readonly arg: number
+}
+
+/**
+ * Items of each of some keys before `end`, oldest first.
+ * Errors: LOG_CORRUPT. Cost: one read of all KEY files; memory of one of them and of what is found.
+ */
+export function historiesOf(log: OpenedLog, end: Position, keys: readonly Key[]): HistoryItem[][] {
+  const words = keys.map((key) => [word(key, 0), word(key, 1), word(key, 2), word(key, 3)] as const)
+  const found: HistoryItem[][] = keys.map(() => [])
+  for (const { number } of log.segments) {
+    if (number > end.segment) break
+    const items = log.key(number)
+    for (const [i, key] of words.entries()) collect(items, number, end, key, found[i])
+  }
+  return found
+}
+
+function collect(
+  items: Uint32Array,
+  segment: number,
+  end: Position,
+  [k0, k1, k2, k3]: readonly [number, number, number, number],
+  into: HistoryItem[],
+): void {
+  for (let at = 0; at < items.length; at += ITEM_WORDS) {
+    if (items[at] !== k0 || items[at + 1] !== k1 || items[at + 2] !== k2 || items[at + 3] !== k3) continue
+    const position = items[at + ITEM_AT.position]
+    if (segment === end.segment && position >= end.position) return
+    const kindAndArg = items[at + ITEM_AT.kindAndArg]
+    into.push({ segment, position, kind: itemKind(kindAndArg), arg: itemArg(kindAndArg) })
+  }
+}
+
+export type UrlStateName = (typeof URL_STATE_NAMES)[number]
+
+const STATE_AFTER: Readonly<Record<number, number>> = {
+  [KIND.enqueue]: URL_STATE.pending,
+  [KIND.reopened]: URL_STATE.pending,
+  [KIND.void]: URL_STATE.pending,
+  [KIND.retry]: URL_STATE.pending,
+  [KIND.claim]: URL_STATE.processing,
+  [KIND.fetched]: URL_STATE.done,
+  [KIND.failed]: URL_STATE.failed,
+  [KIND.refused]: URL_STATE.refused,
+}
+
+/** State (`URL_STATE`) of a URL after its items: the last of them that says one. 0 for a URL never met. */
+export function stateAfter(history: readonly HistoryItem[]): number {
+  const last = history.findLast(({ kind }) => STATE_AFTER[kind] !== undefined)
+  return last === undefined ? 0 : STATE_AFTER[last.kind]
+}
+
+/**
+ * Sequence number of the record at a place. Cost: a read per record since the mark before it.
+ * Errors: LOG_CORRUPT where no record begins there.
+ */
+export function sequenceAt(log: OpenedLog, { segment, position }: Position): number {
+  const mark = markBefore(log, segment, position)
+  let at = mark?.position ?? 0
+  let sequence = mark?.sequence ?? log.segments.find(({ number }) => number === segment)?.header.firstSequence ?? 1
+  while (at < position) {
+    at += log.read(segment, at).length
+    sequence++
+  }
+  return sequence
+}
+
+function markBefore(log: OpenedLog, segment: number, position: number): { position: number; sequence: number } | undefined {
+  const items = log.key(segment)
+  let found = -1
+  for (let at = 0; at < items.length && items[at + ITEM_AT.position] <= position; at += ITEM_WORDS) {
+    if (itemKind(items[at + ITEM_AT.kindAndArg]) === KIND.mark) found = items[at + ITEM_AT.position]
+  }
+  if (found < 0) return undefined
+  const mark = decodeMark(log.read(segment, found))
+  return mark && { position: found, sequence: mark.sequence }
+}

@@ -1,0 +1,477 @@
+/**
+ * A second opinion: reads the written bytes of a log of events, record by record, into JS Maps, and computes from them
+ * what must be true by code of its own. Of the product it uses the decoding of a record and the hash of a digest's entry.
+ *
+ * Invariant: `digestHex` is that of the records read so far; a mark's digest, and the live one after a turn, must equal it.
+ */
+import assert from 'node:assert/strict'
+import { ByteReader } from '../../src/base/bytes.ts'
+import { type Key, keyOf, word } from '../../src/base/md5.ts'
+import { decodeEvent } from '../../src/core/decode.ts'
+import type { Attempt, CrawlEvent, Findings, Link, LinkGroup, RobotsEvent } from '../../src/core/event.ts'
+import { KIND } from '../../src/core/kind.ts'
+import { reasonOf } from '../../src/core/reasons.ts'
+import { type Settings, settingsOfHost } from '../../src/core/settings.ts'
+import type { Disk } from '../../src/env/disk.ts'
+import { NOWHERE, type Position } from '../../src/log/format.ts'
+import { mixText, StateDigest } from '../../src/tables/digest.ts'
+
+const AT = { length: 0, kind: 5, timeMs: 8, body: 20, markSegment: 24, markPosition: 28, markDigest: 40 } as const
+/** Entries of the digest, as frozen on disk. */
+const ENTRY = { url: 1, waiting: 2, processing: 3, counts: 4, more: 5, blocked: 6, addresses: 7, robots: 8 } as const
+const ENTRY_OF_CRAWL = { content: 9, scope: 10, settings: 11, seeds: 12 } as const
+const STATES = ['', 'pending', 'processing', 'done', 'failed', 'refused'] as const
+const RELINK = 16
+const HELD = 3
+/** Reasons that show that somebody answered at the host. */
+const ANSWERED = /^(?:connect\.reset|tls\.invalid|http\.|redirect\.)/
+
+export interface UrlEntry {
+  readonly url: string
+  readonly host: HostEntry
+  state: (typeof STATES)[number]
+  /** Class or reason of a failed or refused URL. */
+  why: string
+  depth: number
+  relink: boolean
+  /** Set while it waits. */
+  waiting: { readonly attempts: number; readonly deaths: number; readonly dueMs: number } | undefined
+  attempts: number
+  deaths: number
+  claims: number
+  /** The request of the present claim has left. */
+  isRequested: boolean
+  lastOutcome: CrawlEvent | undefined
+}
+
+export interface HostEntry {
+  readonly name: string
+  readonly key: Key
+  readonly counts: Record<(typeof STATES)[number], number>
+  pages: number
+  flags: number
+  level: number
+  blockedUntilMs: number
+  badUntilMs: number
+  robotsDelayMs: number
+  /** By scheme. A robots.txt asked for may be requested once. */
+  readonly robots: { http: Robots; https: Robots }
+}
+
+interface Robots {
+  isAsked: boolean
+  isRequested: boolean
+  verdict: number
+  attempts: number
+  untilMs: number
+}
+
+export class Audit {
+  readonly urls = new Map<Key, UrlEntry>()
+  readonly hosts = new Map<string, HostEntry>()
+  readonly cursors: Array<{ readonly lines: number; readonly segment: number; readonly end: number }> = []
+  settings: Settings | undefined
+  records = 0
+  /** `void` records of a death. */
+  deathVoids = 0
+  /** Up to where the last mark says that all is synced. */
+  promised: Position = NOWHERE
+  lastMs = 0
+  readonly #disk: Disk
+  readonly #directory: string
+  readonly #digest = new StateDigest()
+  readonly #entries = new Map<string, readonly number[]>()
+  #segment = 1
+  #position = 0
+
+  constructor(disk: Disk, directory: string) {
+    this.#disk = disk
+    this.#directory = directory
+  }
+
+  get digestHex(): string {
+    return this.#digest.toHex()
+  }
+
+  get position(): { readonly segment: number; readonly position: number } {
+    return { segment: this.#segment, position: this.#position }
+  }
+
+  /** Reads what was written since. A record that is not whole yet is left. */
+  advance(): void {
+    for (;;) {
+      this.#readSegment()
+      const next = `${this.#directory}/${String(this.#segment + 1).padStart(6, '0')}.val`
+      if (!this.#disk.exists(next)) return
+      this.#segment++
+      this.#position = 0
+    }
+  }
+
+  #readSegment(): void {
+    const path = `${this.#directory}/${String(this.#segment).padStart(6, '0')}.val`
+    if (!this.#disk.exists(path)) return
+    const file = this.#disk.open(path, 'read')
+    const bytes = Buffer.alloc(Math.max(0, file.sizeBytes() - this.#position))
+    file.read(bytes, this.#position)
+    file.close()
+    let at = 0
+    while (at + 4 <= bytes.length) {
+      const length = bytes.readUInt32LE(at) + 4
+      if (length < AT.body || at + length > bytes.length) break
+      this.#position += length
+      this.#record(bytes.subarray(at, at + length))
+      at += length
+    }
+  }
+
+  #record(bytes: Buffer): void {
+    const kind = bytes[AT.kind]
+    const timeMs = Number(bytes.readBigUInt64LE(AT.timeMs))
+    assert.ok(timeMs >= this.lastMs, `time goes back in the log: ${this.lastMs}, then ${timeMs}`)
+    this.lastMs = timeMs
+    this.records++
+    if (kind === KIND.mark) {
+      this.promised = { segment: bytes.readUInt32LE(AT.markSegment), position: bytes.readUInt32LE(AT.markPosition) }
+      const digest = bytes.toString('hex', AT.markDigest, AT.markDigest + 16)
+      assert.equal(digest, this.digestHex, 'the digest in a mark is that of the records before it')
+      return
+    }
+    const event = decodeEvent(new ByteReader(bytes, AT.body), kind)
+    if (process.env['SIM_EVENTS']) console.log(this.#segment, this.#position, timeMs, JSON.stringify(event ?? null, (k, v) => k === 'key' || k === 'from' || k==='hostKey' || k === 'keys' || k === 'body' || k === 'known' ? undefined : v).slice(0, 700))
+    if (event !== undefined) this.#apply(event, timeMs)
+  }
+
+  #apply(event: CrawlEvent, timeMs: number): void {
+    switch (event.kind) {
+      case KIND.open:
+        return this.#change(event.settings)
+      case KIND.control:
+        return this.#change(event.settings)
+      case KIND.close:
+        return
+      case KIND.seeded: {
+        this.cursors[event.source] = { lines: event.lines, segment: this.#segment, end: this.#position }
+        const { source, lines, isLast } = event
+        this.#set(`seeds ${source}`, [ENTRY_OF_CRAWL.seeds, source, 0, 0, 0, ...halves(lines), isLast ? 1 : 0, 0])
+        return this.#find(event)
+      }
+      case KIND.bulk:
+        return this.#move(event.group)
+      case KIND.claim:
+        for (const group of event.groups) {
+          const host = this.#hostByKey(group.hostKey)
+          if (group.asksHttp) this.#ask(host, 'http', timeMs)
+          if (group.asksHttps) this.#ask(host, 'https', timeMs)
+          for (const key of group.keys) this.#claim(key, host, timeMs)
+          this.#sum(host)
+        }
+        return
+      case KIND.void:
+        if (event.isDeath) this.deathVoids++
+        for (const key of event.asking) this.#giveBackRobots(this.#hostByKey(key))
+        for (const group of event.groups) for (const link of group.links) this.#void(link, event.isDeath)
+        return
+      case KIND.fetched: {
+        const entry = this.#finish(event.attempt, 'done', '', event)
+        entry.host.flags |= 1
+        if (event.stored !== undefined && event.attempt.status < 300) entry.host.pages++
+        this.#sum(entry.host)
+        if (event.stored !== undefined) this.#add(`content ${event.stored.content}`, ENTRY_OF_CRAWL.content, event.stored.content)
+        return this.#find(event)
+      }
+      case KIND.failed: {
+        const why = reasonOf(event.reason)!
+        const entry = this.#finish(event.attempt, 'failed', why, event)
+        if (ANSWERED.test(why)) entry.host.flags |= 1
+        return this.#sum(entry.host)
+      }
+      case KIND.retry:
+        return this.#retry(event.attempt, event.dueMs, reasonOf(event.reason)!, event)
+      case KIND.refused:
+        for (const group of event.groups) for (const link of group.links) this.#refuse(link, reasonOf(event.reason)!)
+        return
+      case KIND.reopened:
+        return assert.fail('nothing is reopened in these crawls')
+      case KIND.resolved: {
+        const host = this.#host(event.host)
+        this.#put(host, 'addresses', ENTRY.addresses, [mixText(event.addresses.join(' ')), 0, ...halves(event.expiresMs)])
+        return
+      }
+      case KIND.badhost: {
+        const host = this.#host(event.host)
+        host.badUntilMs = event.untilMs
+        this.#putBlocked(host)
+        for (const key of event.keys) this.#failWithHost(key, host)
+        if (event.isLast) assert.equal(host.counts.pending, 0, 'a bad host has nothing pending any more')
+        return this.#sum(host)
+      }
+      case KIND.robots:
+        return this.#robots(event)
+      case KIND.delay: {
+        const host = this.#host(event.host)
+        host.blockedUntilMs = event.untilMs
+        host.level = event.level
+        this.#putBlocked(host)
+        return this.#sum(host)
+      }
+      case KIND.relinked: {
+        const entry = this.urls.get(event.link.key)!
+        assert.ok(entry.relink, `${entry.url}: linked again, and nobody asked for it`)
+        entry.relink = false
+        this.#putUrl(entry)
+        return this.#find(event)
+      }
+    }
+  }
+
+  #change(json: string): void {
+    this.settings = JSON.parse(json) as Settings
+    this.#set('settings', [ENTRY_OF_CRAWL.settings, mixText(json), json.length, 0, 0, 0, 0, 0, 0])
+  }
+
+  #find({ groups, shorter, scopeKeys }: Findings): void {
+    for (const way of shorter) {
+      const entry = this.urls.get(way.key)!
+      entry.depth = Math.min(entry.depth, way.depth)
+      if (way.relink) entry.relink = true
+      this.#putUrl(entry)
+    }
+    for (const key of scopeKeys) this.#add(`scope ${key}`, ENTRY_OF_CRAWL.scope, key)
+    for (const group of groups) {
+      const host = this.#host(group.host)
+      for (const link of group.links) this.#enqueue(link, host)
+      this.#sum(host)
+    }
+  }
+
+  #enqueue(link: Link, host: HostEntry): void {
+    assert.ok(!this.urls.has(link.key), `${link.url} is admitted twice`)
+    const entry: UrlEntry = {
+      ...{ url: link.url, host, state: 'pending', why: '', depth: link.depth, relink: false, waiting: undefined },
+      ...{ attempts: 0, deaths: 0, claims: 0, isRequested: false, lastOutcome: undefined },
+    }
+    this.urls.set(link.key, entry)
+    host.counts.pending++
+    this.#putUrl(entry)
+  }
+
+  /** A gathered bulk: its links stand there now. */
+  #move(group: LinkGroup): void {
+    for (const link of group.links) {
+      const entry = this.urls.get(link.key)!
+      assert.ok(entry.state === 'pending' && entry.waiting === undefined, `${link.url} is gathered but not queued`)
+      entry.depth = Math.min(entry.depth, link.depth)
+      this.#putUrl(entry)
+    }
+  }
+
+  #claim(key: Key, host: HostEntry, timeMs: number): void {
+    const entry = this.urls.get(key)
+    assert.ok(entry !== undefined && entry.state === 'pending', `${entry?.url}: claimed while ${entry?.state}`)
+    assert.equal(entry.host, host)
+    this.#mayContact(host, timeMs, entry.url)
+    if (entry.waiting !== undefined) assert.ok(entry.waiting.dueMs <= timeMs, `${entry.url}: claimed before it is due`)
+    this.#wait(entry, undefined)
+    entry.claims++
+    entry.isRequested = false
+    this.#turn(entry, 'processing')
+    this.#set(`processing ${key}`, [ENTRY.processing, ...wordsOf(key), entry.attempts, entry.deaths, 0, 0])
+  }
+
+  #mayContact(host: HostEntry, timeMs: number, what: string): void {
+    assert.ok(host.blockedUntilMs <= timeMs, `${what}: claimed ${host.blockedUntilMs - timeMs} ms before its host's delay is over`)
+    assert.ok(host.badUntilMs <= timeMs, `${what}: claimed while its host is bad`)
+  }
+
+  #ask(host: HostEntry, scheme: 'http' | 'https', timeMs: number): void {
+    this.#mayContact(host, timeMs, `robots.txt of ${host.name}`)
+    const robots = host.robots[scheme]
+    assert.ok(!robots.isAsked, `robots.txt of ${host.name} is asked for twice at once`)
+    robots.isAsked = true
+    robots.isRequested = false
+    host.flags |= scheme === 'http' ? 2 : 4
+  }
+
+  #giveBackRobots(host: HostEntry): void {
+    host.robots.http.isAsked = false
+    host.robots.https.isAsked = false
+    host.flags &= 1
+    this.#sum(host)
+  }
+
+  /** @returns the entry of a URL that is being fetched, taken out of those */
+  #leave(key: Key, url: string): UrlEntry {
+    const entry = this.urls.get(key)
+    assert.ok(entry !== undefined && entry.state === 'processing', `${url}: an outcome while ${entry?.state ?? 'unknown'}`)
+    this.#set(`processing ${key}`, undefined)
+    return entry
+  }
+
+  #void(link: Link, isDeath: boolean): void {
+    const entry = this.#leave(link.key, link.url)
+    if (isDeath) entry.deaths++
+    assert.ok(entry.deaths < 5, `${link.url}: was in flight at ${entry.deaths} deaths and is tried again`)
+    this.#wait(entry, 0)
+    this.#turn(entry, 'pending')
+    this.#sum(entry.host)
+  }
+
+  #retry(attempt: Attempt, dueMs: number, why: string, event: CrawlEvent): void {
+    const entry = this.#attempted(attempt, event)
+    const { retriesMax } = settingsOfHost(this.settings!, entry.host.name)
+    assert.ok(entry.attempts <= retriesMax, `${entry.url}: retried after ${entry.attempts} attempts of ${retriesMax + 1}`)
+    if (ANSWERED.test(why)) entry.host.flags |= 1
+    this.#wait(entry, dueMs)
+    this.#turn(entry, 'pending')
+    this.#sum(entry.host)
+  }
+
+  #attempted(attempt: Attempt, event: CrawlEvent): UrlEntry {
+    const entry = this.#leave(attempt.link.key, attempt.link.url)
+    entry.attempts++
+    entry.lastOutcome = event
+    assert.equal(attempt.attempts, entry.attempts, `attempts of ${entry.url}`)
+    return entry
+  }
+
+  #finish(attempt: Attempt, state: 'done' | 'failed', why: string, event: CrawlEvent): UrlEntry {
+    const entry = this.#attempted(attempt, event)
+    if (why === 'poison') assert.equal(entry.deaths, 4, `${entry.url}: deaths before it is called poison`)
+    entry.why = why
+    this.#turn(entry, state)
+    return entry
+  }
+
+  #refuse(link: Link, why: string): void {
+    const entry = this.urls.get(link.key)!
+    assert.equal(entry.state, 'pending', `${link.url} is refused`)
+    this.#wait(entry, undefined)
+    entry.why = why
+    this.#turn(entry, 'refused')
+    this.#sum(entry.host)
+  }
+
+  #failWithHost(key: Key, host: HostEntry): void {
+    const entry = this.urls.get(key)!
+    assert.equal(entry.state, 'pending', `${entry.url} fails with its host`)
+    assert.equal(entry.host, host)
+    this.#wait(entry, undefined)
+    entry.why = 'host.bad'
+    this.#turn(entry, 'failed')
+  }
+
+  #robots(event: RobotsEvent): void {
+    const host = this.#host(event.host)
+    const scheme = event.isHttps ? 'https' : 'http'
+    const robots = host.robots[scheme]
+    assert.ok(robots.isAsked, `robots.txt of ${event.host}: an answer, and nobody asked`)
+    assert.equal(event.attempts, robots.attempts + 1, `attempts of the robots.txt of ${event.host}`)
+    robots.isAsked = false
+    host.flags &= event.isHttps ? ~4 : ~2
+    if (event.status > 0) host.flags |= 1
+    robots.verdict = event.verdict
+    robots.attempts = event.verdict === HELD ? event.attempts : 0
+    robots.untilMs = event.expiresMs
+    host.robotsDelayMs = event.delayMs
+    for (const which of ['http', 'https'] as const) this.#putRobots(host, which)
+    this.#sum(host)
+  }
+
+  #putRobots(host: HostEntry, scheme: 'http' | 'https'): void {
+    const { verdict, attempts, untilMs } = host.robots[scheme]
+    if (verdict === 0) return
+    const f0 = verdict | (attempts << 16) | (scheme === 'https' ? 256 : 0)
+    this.#put(host, `robots ${scheme}`, ENTRY.robots, [f0, host.robotsDelayMs, ...halves(untilMs)])
+  }
+
+  #putBlocked(host: HostEntry): void {
+    this.#put(host, 'blocked', ENTRY.blocked, [...halves(host.blockedUntilMs), ...halves(host.badUntilMs)])
+  }
+
+  #host(name: string): HostEntry {
+    let host = this.hosts.get(keyOf(name))
+    if (host === undefined) {
+      const robots = () => ({ isAsked: false, isRequested: false, verdict: 0, attempts: 0, untilMs: 0 })
+      host = {
+        ...{ name, key: keyOf(name), pages: 0, flags: 0, level: 0, blockedUntilMs: 0, badUntilMs: 0, robotsDelayMs: 0 },
+        counts: { '': 0, pending: 0, processing: 0, done: 0, failed: 0, refused: 0 },
+        robots: { http: robots(), https: robots() },
+      }
+      this.hosts.set(host.key, host)
+      this.#sum(host)
+    }
+    return host
+  }
+
+  #hostByKey(key: Key): HostEntry {
+    const host = this.hosts.get(key)
+    assert.ok(host, 'a host that no record names')
+    return host
+  }
+
+  #turn(entry: UrlEntry, state: UrlEntry['state']): void {
+    entry.host.counts[entry.state]--
+    entry.host.counts[state]++
+    entry.state = state
+    this.#putUrl(entry)
+  }
+
+  /** Waits from now on, or (undefined) no more. */
+  #wait(entry: UrlEntry, dueMs: number | undefined): void {
+    const key = keyOf(entry.url)
+    const { attempts, deaths } = entry
+    entry.waiting = dueMs === undefined ? undefined : { attempts, deaths, dueMs }
+    this.#set(
+      `waiting ${key}`,
+      dueMs === undefined ? undefined : [ENTRY.waiting, ...wordsOf(key), attempts, deaths, ...halves(dueMs)],
+    )
+  }
+
+  #putUrl(entry: UrlEntry): void {
+    const rest = (entry.depth << 8) | (entry.relink ? RELINK : 0) | STATES.indexOf(entry.state)
+    const key = keyOf(entry.url)
+    this.#set(`url ${key}`, [ENTRY.url, ...wordsOf(key), rest, 0, 0, 0])
+  }
+
+  #sum(host: HostEntry): void {
+    const { pending, processing, done, failed, refused } = host.counts
+    this.#put(host, 'counts', ENTRY.counts, [pending, processing, done, failed])
+    this.#put(host, 'more', ENTRY.more, [refused, host.pages, host.flags, host.level])
+  }
+
+  #put(host: HostEntry, what: string, kind: number, fields: readonly number[]): void {
+    this.#set(`${what} ${host.key}`, [kind, ...wordsOf(host.key), ...fields])
+  }
+
+  #add(id: string, kind: number, key: Key): void {
+    if (!this.#entries.has(id)) this.#set(id, [kind, ...wordsOf(key), 0, 0, 0, 0])
+  }
+
+  #set(id: string, fields: readonly number[] | undefined): void {
+    const before = this.#entries.get(id)
+    if (before !== undefined) {
+      mix(this.#digest, before)
+      this.#digest.subtract()
+    }
+    if (fields === undefined) this.#entries.delete(id)
+    else {
+      this.#entries.set(id, fields)
+      mix(this.#digest, fields)
+      this.#digest.add()
+    }
+  }
+}
+
+function mix(digest: StateDigest, [kind, k0, k1, k2, k3, f0, f1, f2, f3]: readonly number[]): void {
+  digest.mix(kind, k0, k1, k2, k3, f0, f1, f2, f3)
+}
+
+function wordsOf(key: Key): number[] {
+  return [word(key, 0), word(key, 1), word(key, 2), word(key, 3)]
+}
+
+/** A number above 32 bits as two words. */
+function halves(value: number): [number, number] {
+  return [value % 2 ** 32, Math.floor(value / 2 ** 32)]
+}

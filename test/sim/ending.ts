@@ -1,0 +1,49 @@
+/** The end of a crawl: the URLs and states of the plain walk, and every stored page as it was served. */
+import assert from 'node:assert/strict'
+import { decodeContent } from '../../src/adapters/content.ts'
+import { KIND } from '../../src/core/kind.ts'
+import { openShardLogs } from '../../src/shard/opening.ts'
+import { bodyOf, readPage } from '../../src/shard/pages.ts'
+import type { Audit, UrlEntry } from './audit.ts'
+import type { SimulatedDisk } from './disk.ts'
+import { DIRECTORY } from './run.ts'
+import type { Servers } from './server.ts'
+import type { WebPlan } from './web.ts'
+
+export function checkEnd(
+  disk: SimulatedDisk,
+  plan: WebPlan,
+  audit: Audit,
+  expected: ReadonlyMap<string, readonly string[]>,
+  servers: Servers,
+): void {
+  const found = new Map([...audit.urls.values()].map((entry) => [entry.url, entry]))
+  const lost = [...expected.keys()].filter((url) => !found.has(url))
+  assert.deepEqual(lost, [], 'URLs are lost')
+  for (const url of found.keys()) assert.ok(expected.has(url), `${url} is no URL of the crawl`)
+  for (const [url, entry] of found) {
+    const end = entry.why === '' ? entry.state : `${entry.state} ${entry.why}`
+    // In flight at five deaths, twice of them alone: the audit has counted.
+    if (end === 'failed poison' && entry.deaths === 4) continue
+    assert.ok(expected.get(url)!.includes(end), `${url} ended as ${end}, not as ${expected.get(url)!.join(' or ')}`)
+  }
+  checkPages(disk, plan, [...found.values()], servers)
+}
+
+function checkPages(disk: SimulatedDisk, plan: WebPlan, entries: readonly UrlEntry[], servers: Servers): void {
+  const opened = openShardLogs(disk, DIRECTORY, 'read')
+  for (const { url, lastOutcome: event } of entries) {
+    if (event?.kind !== KIND.fetched && event?.kind !== KIND.failed) continue
+    if (event.stored === undefined) continue
+    const page = readPage(opened.pages, event.stored.page, decodeContent)
+    assert.ok(page, `the page of ${url} is missing`)
+    const { status } = event.attempt
+    assert.equal(page.status, status, `status of the page of ${url}`)
+    const planned = plan.pages.get(url)!
+    if (planned.status !== status) continue
+    const body = bodyOf(opened.pages, page, decodeContent)
+    assert.deepEqual(Buffer.from(body), Buffer.from(servers.bodyOf(planned)), `the stored page of ${url} is the one served`)
+  }
+  opened.events.close()
+  opened.pages.close()
+}

@@ -1,0 +1,356 @@
+/**
+ * A whole crawl of one seed: processes that die at random moments, one after the other, until the crawl is finished; and
+ * what must hold all the while.
+ *
+ * Invariants checked: FETCHED BEFORE CLAIMED (politeness.ts), digests and times of the log (audit.ts), accounting
+ * (accounts.ts), what was written or synced is still there (here), and the end is that of a plain walk (walk.ts).
+ */
+import assert from 'node:assert/strict'
+import { CrawlError } from '../../src/base/errors.ts'
+import { comparePositions, laterPosition, NOWHERE, type Position } from '../../src/log/format.ts'
+import { openShard, openShardLogs } from '../../src/shard/opening.ts'
+import { isFinished, strandedHosts } from '../../src/shard/shard.ts'
+import { type Shard, wake } from '../../src/shard/shard-parts.ts'
+import { abandonShard, closeShard } from '../../src/shard/stopping.ts'
+import { checkAccounts, checkReplay } from './accounts.ts'
+import { Audit } from './audit.ts'
+import { Chance } from './chance.ts'
+import { Death, type DeathKind } from './death.ts'
+import { SimulatedDisk } from './disk.ts'
+import { checkEnd } from './ending.ts'
+import { createEnv, type World } from './env.ts'
+import { type CrawlPlan, planCrawl } from './plan.ts'
+import { Politeness } from './politeness.ts'
+import { VirtualTime, Wall } from './scheduler.ts'
+import { Servers } from './server.ts'
+import { walk } from './walk.ts'
+import { generateWeb, type WebPlan } from './web.ts'
+
+export const DIRECTORY = '/crawl/shards/0'
+const DEATHS_MIN = 5
+/** More lives than any seed needs: a crawl that never ends is a failure. */
+const LIVES_MAX = 80
+const STEPS_MAX = 400_000
+const IDENTITY = { crawlId: new Uint8Array(16).fill(7), shard: 0, generation: 0 }
+
+export interface Figures {
+  readonly seed: number
+  readonly hosts: number
+  readonly pages: number
+  readonly urls: number
+  readonly requests: number
+  readonly records: number
+  readonly deaths: number
+  readonly stops: number
+  readonly steps: number
+  readonly virtualMs: number
+}
+
+/** Runs one seed. Errors: AssertionError with the seed, the virtual time and the step where something does not hold. */
+export function runSeed(seed: number): Figures {
+  const simulation = new Simulation(seed)
+  try {
+    return simulation.run()
+  } catch (error) {
+    const { time, lives } = simulation
+    const message = error instanceof Error ? error.message : String(error)
+    const where = `seed ${seed}, process ${lives}, ${time.nowMs} ms, step ${time.steps}`
+    throw new Error(`${where}: ${message}\n  again: npm run sim -- --seed ${seed}`, { cause: error })
+  }
+}
+
+/** How a process is going to end. */
+interface Fate {
+  readonly death: DeathKind
+  /** Dies at this write or sync; infinity = at none. */
+  operations: number
+  /** Dies, or stops, some time after this request; infinity = never. */
+  readonly requests: number
+  readonly how: 'death' | 'stop' | 'full'
+}
+
+const LONG = Number.POSITIVE_INFINITY
+
+class Simulation {
+  readonly time = new VirtualTime()
+  lives = 0
+  private readonly seed: number
+  private readonly chance: Chance
+  private readonly plan: WebPlan
+  private readonly crawl: CrawlPlan
+  private readonly world: World
+  private audit: Audit
+  private shard: Shard | undefined
+  private fate: Fate = { death: 'process', operations: LONG, requests: LONG, how: 'death' }
+  private isOver = false
+  /** The last process did not end in order. */
+  private hasDied = false
+  private deaths = 0
+  private stops = 0
+  /** Synced at least so far. */
+  private promised: Position = NOWHERE
+  /** Lines of the seeds that were acknowledged. */
+  private acknowledged = 0
+  private turnsToCheck = 0
+
+  constructor(seed: number) {
+    this.seed = seed
+    this.chance = new Chance(seed, 'fate')
+    this.plan = generateWeb(new Chance(seed, 'web'))
+    this.crawl = planCrawl(new Chance(seed, 'crawl'))
+    const { time } = this
+    const chance = new Chance(seed, 'world')
+    const wall = new Wall(time)
+    const disk = new SimulatedDisk((run) => time.after(chance.between(1, 60), run))
+    const politeness = new Politeness(this.plan, time, wall, this.crawl.settings.delayMaxMs)
+    this.world = { time, wall, disk, chance, politeness, servers: new Servers(this.plan, new Chance(seed, 'servers')) }
+    this.audit = new Audit(disk, `${DIRECTORY}/log`)
+    disk.fault = (operation, path, change) => this.operation(operation, path, change)
+  }
+
+  run(): Figures {
+    while (!this.isOver || this.deaths < DEATHS_MIN || this.hasDied) {
+      assert.ok(++this.lives <= LIVES_MAX, `the crawl is not finished after ${LIVES_MAX} processes`)
+      this.live()
+    }
+    checkEnd(this.world.disk, this.plan, this.audit, walk(this.plan, this.crawl.rules), this.world.servers)
+    return this.figures()
+  }
+
+  private live(): void {
+    if (process.env['SIM_TRACE']) console.log('life', this.lives, this.time.nowMs, this.deaths, this.isOver)
+    this.fate = this.chooseFate()
+    this.hasDied = false
+    try {
+      this.open()
+      while (this.shard !== undefined) {
+        assert.ok(this.time.steps < STEPS_MAX, 'the crawl does not come to an end')
+        assert.ok(this.time.step(), 'nothing is left to happen, and the crawl is not finished')
+      }
+    } catch (error) {
+      if (!(error instanceof Death)) throw error
+      this.die(error.kind)
+    }
+    this.time.clear()
+    if (this.chance.percent(50)) this.time.pass(this.chance.below(4000))
+  }
+
+  private chooseFate(): Fate {
+    const { chance } = this
+    const death: DeathKind = chance.percent(50) ? 'power' : 'process'
+    const none: Fate = { death, operations: LONG, requests: LONG, how: 'death' }
+    if (this.isOver && this.deaths < DEATHS_MIN) return { ...none, operations: chance.between(1, 12) }
+    if (this.deaths >= DEATHS_MIN && (this.isOver || chance.percent(40))) return none
+    const requests = chance.between(1, 90)
+    const draw = chance.below(100)
+    if (draw < 15) return { ...none, operations: chance.between(1, 20) }
+    if (draw < 35) return { ...none, operations: chance.between(20, 250) }
+    if (draw < 45) return { ...none, requests, how: 'stop' }
+    if (draw < 52) return { ...none, requests, how: 'full' }
+    return { ...none, requests }
+  }
+
+  /** Before every write and sync: the moment to die in the middle of it. */
+  private operation(operation: 'write' | 'sync', path: string, change?: { position: number; bytes: Uint8Array | undefined }): undefined {
+    if (--this.fate.operations > 0) return undefined
+    this.fate.operations = LONG
+    if (operation === 'write' && change?.bytes !== undefined && this.chance.percent(50)) {
+      const part = change.bytes.subarray(0, this.chance.below(change.bytes.length + 1))
+      this.world.disk.open(path, 'write').write(part, change.position)
+    }
+    throw new Death(this.fate.death)
+  }
+
+  private open(): void {
+    const { disk } = this.world
+    const before = keptBytes(disk, this.promised)
+    const opened = openShardLogs(disk, `${DIRECTORY}`, 'write')
+    assert.equal(opened.isLossy, false, `synced records are lost: ${opened.messages.join(' ')}`)
+    assert.ok(comparePositions(opened.end, this.promised) >= 0, `the log ends at ${opened.end.segment}:${opened.end.position}, before ${this.promised.segment}:${this.promised.position}, which was synced. ${opened.messages.join(' ')}`)
+    const settings = JSON.stringify(this.lives > 4 ? this.crawl.laterSettings : this.crawl.settings)
+    const env = createEnv(this.world, (request) => {
+      this.audit.advance()
+      this.world.politeness.begin(request, this.audit)
+      this.countRequest()
+    })
+    const options = { identity: IDENTITY, version: 'sim', pid: this.lives, shardCount: 1, settings, act: 'resume' }
+    const shard = openShard(env, DIRECTORY, opened, { ...options, segmentBytesMax: this.crawl.segmentBytesMax })
+    assert.deepEqual(keptBytes(disk, this.promised), before, 'what was promised has changed')
+    this.promised = shard.events.synced
+    this.audit.advance()
+    assert.equal(this.audit.digestHex, shard.state.digest.toHex(), 'the state after opening is that of the log')
+    checkAccounts(shard, this.audit)
+    this.begin(shard)
+  }
+
+  private begin(shard: Shard): void {
+    this.shard = shard
+    shard.onTurn = () => this.afterTurn(shard)
+    shard.onFailure = (error) => this.fail(shard, error)
+    this.repeatArrivals(shard)
+    this.stepClocks()
+    this.feed(shard)
+    shard.isClaiming = true
+    wake(shard)
+  }
+
+  /** Some observations arrive a second time, soon or much later. */
+  private repeatArrivals(shard: Shard): void {
+    const { inbox } = shard
+    const { chance } = this
+    inbox.push = (...arrivals) => {
+      for (const arrival of arrivals) {
+        if (arrival.kind === 'owner' || !chance.percent(10)) continue
+        this.time.after(chance.pick([0, 5, 500, 20_000]), () => {
+          if (shard.hasEnded) return
+          Array.prototype.push.call(inbox, arrival)
+          wake(shard)
+        })
+      }
+      return Array.prototype.push.apply(inbox, arrivals)
+    }
+  }
+
+  private stepClocks(): void {
+    const { chance, world } = this
+    const hour = 3_600_000
+    for (let left = chance.below(3); left > 0; left--) {
+      const isForward = this.crawl.hasForwardSteps && chance.percent(40)
+      const byMs = chance.pick([100, 5000, hour, 30 * hour]) * (isForward ? 1 : -1)
+      this.time.after(chance.below(30_000), () => world.wall.step(byMs))
+    }
+  }
+
+  /** The owner's part: hands over the seeds, batch by batch, from where the log says that they stand. */
+  private feed(shard: Shard): void {
+    const { seeds } = this.plan
+    const lines = shard.state.seeds[0]?.lines ?? 0
+    assert.ok(lines >= this.acknowledged, `${this.acknowledged} lines of seeds were acknowledged, and ${lines} are there`)
+    let start = 0
+    const batch = seeds.findIndex((urls) => {
+      start += urls.length
+      return start > lines
+    })
+    if (batch < 0) return
+    const isLast = batch === seeds.length - 1
+    const observation = { kind: 'seeds', source: 0, lines: start, isLast, urls: seeds[batch] } as const
+    shard.inbox.push({ kind: 'owner', observation, done: () => this.acknowledge(shard, start) })
+    wake(shard)
+  }
+
+  private acknowledge(shard: Shard, lines: number): void {
+    const cursor = this.audit.cursors[0]
+    const end = { segment: cursor?.segment ?? 0, position: cursor?.end ?? 0 }
+    assert.equal(cursor?.lines, lines, 'seeds are acknowledged before they are written')
+    assert.ok(comparePositions(end, shard.events.synced) <= 0, 'seeds are acknowledged before they are synced')
+    this.acknowledged = lines
+    if (lines < this.lines) this.time.after(this.chance.below(2000), () => this.feed(shard))
+  }
+
+  private get lines(): number {
+    return this.plan.seeds.flat().length
+  }
+
+  private afterTurn(shard: Shard): void {
+    this.audit.advance()
+    assert.equal(shard.state.digest.toHex(), this.audit.digestHex, 'the live state is that of the written log')
+    this.notePromises(shard)
+    this.world.politeness.settle()
+    if (--this.turnsToCheck <= 0) {
+      this.turnsToCheck = this.chance.between(40, 160)
+      checkAccounts(shard, this.audit)
+      checkReplay(shard, this.world.disk)
+    }
+    assert.deepEqual(strandedHosts(shard), [], 'hosts that nothing will ever come for')
+    if (!isFinished(shard) || this.acknowledged < this.lines) return
+    this.time.after(0, () => {
+      if (this.shard === shard && isFinished(shard)) this.stop(shard, 'finished')
+    })
+  }
+
+  private stop(shard: Shard, reason: string): void {
+    const isWhole = isFinished(shard) && this.acknowledged === this.lines
+    // Death may also come while it stops.
+    if (this.fate.operations === LONG && this.chance.percent(30)) this.fate.operations = this.chance.between(1, 6)
+    closeShard(shard, reason)
+    this.fate.operations = LONG
+    this.audit.advance()
+    assert.equal(shard.state.digest.toHex(), this.audit.digestHex, 'the state at the end is that of the log')
+    this.stops++
+    this.endProcess(false)
+    if (isWhole) this.isOver = true
+  }
+
+  private endProcess(isPowerLost: boolean): void {
+    if (process.env['SIM_TRACE']) console.log('end', isPowerLost, this.time.nowMs, this.shard?.state.counts)
+    if (this.shard !== undefined) this.notePromises(this.shard)
+    this.shard = undefined
+    this.world.politeness.cut(isPowerLost)
+  }
+
+  /** Both logs synced: by the last mark, or by a sync that returned after it. While one runs, events may be ahead. */
+  private notePromises(shard: Shard): void {
+    const { synced } = shard.events
+    this.promised = laterPosition(this.promised, shard.syncing.isRunning ? this.audit.promised : synced)
+  }
+
+  private fail(shard: Shard, error: unknown): void {
+    if (!(error instanceof CrawlError) || error.code !== 'DISK_FULL') throw error
+    const isClosed = abandonShard(shard, 'disk full')
+    assert.ok(isClosed, 'a full disk has room for the last record')
+    this.world.disk.budgetBytes = LONG
+    this.stops++
+    this.endProcess(false)
+  }
+
+  private countRequest(): void {
+    const { fate, chance, world } = this
+    this.requestsOfLife++
+    if (this.requestsOfLife !== fate.requests) return
+    this.time.after(chance.below(400), () => {
+      if (fate.how === 'death') throw new Death(fate.death)
+      if (fate.how === 'full') world.disk.budgetBytes = world.disk.usedBytes() + chance.below(4000)
+      else if (this.shard !== undefined) this.stop(this.shard, 'stopped')
+    })
+  }
+  private requestsOfLife = 0
+
+  private die(kind: DeathKind): void {
+    if (process.env['SIM_TRACE']) console.log('die', kind, this.time.nowMs, this.shard?.state.counts, this.shard?.isClaiming)
+    const { disk } = this.world
+    this.deaths++
+    this.hasDied = true
+    this.endProcess(kind === 'power')
+    disk.budgetBytes = LONG
+    if (kind === 'process') {
+      disk.processDeath()
+      this.audit.advance()
+      return
+    }
+    const before = keptBytes(disk, this.promised)
+    disk.powerLoss(() => this.chance.uint32())
+    assert.deepEqual(keptBytes(disk, this.promised), before, 'the disk keeps what was synced')
+    this.audit = new Audit(disk, `${DIRECTORY}/log`)
+  }
+
+  private figures(): Figures {
+    const { seed, plan, audit, time, deaths, stops } = this
+    const { requests } = this.world.politeness
+    const urls = audit.urls.size
+    return {
+      ...{ seed, hosts: plan.hosts.size, pages: plan.pages.size, urls, requests, records: audit.records, deaths, stops },
+      ...{ steps: time.steps, virtualMs: time.nowMs },
+    }
+  }
+}
+
+/** The bytes of the events log before a position, by segment. */
+function keptBytes(disk: SimulatedDisk, until: Position): string[] {
+  const kept: string[] = []
+  for (let number = 1; number <= until.segment; number++) {
+    const bytes = disk.peek(`${DIRECTORY}/log/${String(number).padStart(6, '0')}.val`) ?? new Uint8Array(0)
+    const part = number === until.segment ? bytes.subarray(0, until.position) : bytes
+    kept.push(`${part.length} ${Buffer.from(part).toString('latin1')}`)
+  }
+  return kept
+}
