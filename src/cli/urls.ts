@@ -59,5 +59,5 @@ export function classOf(word: string | undefined): string | undefined {
 function unknownWord(option: string, word: string, known: readonly string[]): [string, string] {
   const near = nearestName(word, known)
   const hint = near === undefined ? `It must be one of ${known.join(', ')}.` : `Did you mean ${near}?`
-  return [`--${option} is ${JSON.stringify(word)}, which there is none.`, hint]
+  return [`--${option} is ${JSON.stringify(word)}; there is no such ${option}.`, hint]
 }

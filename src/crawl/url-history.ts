@@ -5,7 +5,7 @@
 import { type Key, word } from '../base/md5.ts'
 import { KIND } from '../core/kind.ts'
 import { type URL_STATE_NAMES, URL_STATE } from '../core/state.ts'
-import { ITEM_AT, ITEM_WORDS, itemArg, itemKind, type Position } from '../log/format.ts'
+import { ITEM_AT, ITEM_WORDS, itemKind, type Position } from '../log/format.ts'
 import { decodeMark } from '../log/mark.ts'
 import type { OpenedLog } from '../log/opened.ts'
 
@@ -42,7 +42,7 @@ function collect(
     const position = items[at + ITEM_AT.position]
     if (segment === end.segment && position >= end.position) return
     const kindAndArg = items[at + ITEM_AT.kindAndArg]
-    into.push({ segment, position, kind: itemKind(kindAndArg), arg: itemArg(kindAndArg) })
+    into.push({ segment, position, kind: itemKind(kindAndArg), arg: kindAndArg >>> 24 })
   }
 }
 

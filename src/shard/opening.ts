@@ -24,6 +24,7 @@ import type { ItemsOf } from '../log/rebuild.ts'
 import { openLog } from '../log/recover.ts'
 import { apply } from './applying.ts'
 import { createLinkSource, eventOf } from './link-source.ts'
+import { RateLimit } from './rate-limit.ts'
 import { replay, totalsAt } from './replay.ts'
 import { turn } from './shard.ts'
 import { ShardClock } from './shard-clock.ts'
@@ -183,6 +184,7 @@ function assemble(
       next: pages.segment,
       isRunning: false,
     },
+    rate: new RateLimit(),
     lookups: 0,
     isClaiming: false,
     hasEnded: false,

@@ -9,6 +9,7 @@ import type { Env } from '../env/env.ts'
 import type { Position } from '../log/format.ts'
 import type { LogWriter } from '../log/writer.ts'
 import type { Arrival } from './arrival.ts'
+import type { RateLimit } from './rate-limit.ts'
 import type { ShardClock } from './shard-clock.ts'
 import type { Totals } from './totals.ts'
 
@@ -30,6 +31,7 @@ export interface Shard {
   readonly syncing: Syncing
   /** Sealed page segments to be compressed, the first number not looked at, and whether one is being compressed. */
   readonly sealing: { readonly waiting: number[]; next: number; isRunning: boolean }
+  readonly rate: RateLimit
   /** Look-ups in flight. */
   lookups: number
   /** Whether new work is started. */

@@ -53,6 +53,7 @@ function settle(shard: Shard, arrival: Arrival, now: Now): void {
   if (arrival.kind === 'page') {
     // An observation that comes twice, or after its claim was given back, is none.
     if (!shard.inFlight.delete(arrival.claim.link.key)) return
+    if (arrival.result.kind === 'answer') shard.rate.spend(arrival.result.body.length)
     observe(shard, storeAnswer(shard, arrival, now), now)
     return endContact(state, frontier, arrival.claim.host, arrival.timing.totalMs, now)
   }
@@ -80,6 +81,7 @@ const NO_WORK: Work = { events: [], claims: [], robots: [], lookups: [], visited
 function pickWork(shard: Shard, now: Now): Work {
   if (!shard.isClaiming || shard.events.unsyncedBytes + shard.pages.unsyncedBytes > UNSYNCED_BYTES_MAX) return NO_WORK
   const { state, frontier, source } = shard
+  if (shard.rate.waitMs(state.settings.rateLimit, now.monotonicMs) > 0) return NO_WORK
   let work = claim(state, frontier, now, freeSlots(shard), LOOKUPS_MAX - shard.lookups, source)
   if (isNothing(work) && suspectDueMs(state, now) <= now.monotonicMs) work = claimSuspect(state, frontier, now, source)
   for (const event of work.events) apply(shard, event, now)
@@ -106,6 +108,7 @@ function armTimer(shard: Shard, now: Now): void {
   const { frontier, state } = shard
   let dueMs = frontier.due.size > 0 && freeSlots(shard) > 0 ? frontier.due.peekDue() : Number.POSITIVE_INFINITY
   dueMs = Math.min(dueMs, suspectDueMs(state, now))
+  dueMs = Math.max(dueMs, now.monotonicMs + shard.rate.waitMs(state.settings.rateLimit, now.monotonicMs))
   if (!shard.isClaiming || dueMs === Number.POSITIVE_INFINITY) return
   if (shard.cancelTimer !== undefined) {
     if (shard.timerMs <= dueMs) return

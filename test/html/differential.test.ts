@@ -25,6 +25,14 @@ function hasUnsettledEndTag(page: string): boolean {
   return /<(?:svg|math)/i.test(page) && /<\/(?:a|div|span|b|table|td|tr|li|ul|font|noscript|template)\b/i.test(page)
 }
 
+/**
+ * `<![CDATA[` opens a section wherever the current node is no HTML element (13.2.5.42), so also directly within `desc`
+ * or `mi`; parse5 has it open none where HTML may stand again.
+ */
+function hasCdataAtIntegrationPoint(page: string): boolean {
+  return /<(?:svg|math)/i.test(page) && /<(?:desc|title|foreignobject|mi|annotation-xml)[^]*<!\[CDATA\[/i.test(page)
+}
+
 test('the scanner finds the links that a tree has, on pages made to mislead it', () => {
   for (const page of TRICKY) assertSameLinks(page)
 })
@@ -32,7 +40,7 @@ test('the scanner finds the links that a tree has, on pages made to mislead it',
 test('the scanner finds the links that a tree has, in the order of the tags, on tag soup', () => {
   fc.assert(
     fc.property(soup, (page) => {
-      fc.pre(!hasUnsettledEndTag(page))
+      fc.pre(!hasUnsettledEndTag(page) && !hasCdataAtIntegrationPoint(page))
       assertSameLinks(page)
     }),
     { numRuns: 3000 },

@@ -7,7 +7,7 @@
  */
 import assert from 'node:assert/strict'
 import { CrawlError } from '../../src/base/errors.ts'
-import { comparePositions, laterPosition, NOWHERE, type Position } from '../../src/log/format.ts'
+import { comparePositions, NOWHERE, type Position } from '../../src/log/format.ts'
 import { openShard, openShardLogs } from '../../src/shard/opening.ts'
 import { isFinished, strandedHosts } from '../../src/shard/shard.ts'
 import { type Shard, wake } from '../../src/shard/shard-parts.ts'
@@ -125,7 +125,7 @@ class Simulation {
       this.open()
       while (this.shard !== undefined) {
         assert.ok(this.time.steps < STEPS_MAX, 'the crawl does not come to an end')
-        assert.ok(this.time.step(), 'nothing is left to happen, and the crawl is not finished')
+        if (!this.time.step()) assert.fail(`nothing is left to happen, and the crawl is not finished: ${describeWork(this.shard)}`)
       }
     } catch (error) {
       if (!(error instanceof Death)) throw error
@@ -291,7 +291,8 @@ class Simulation {
   /** Both logs synced: by the last mark, or by a sync that returned after it. While one runs, events may be ahead. */
   private notePromises(shard: Shard): void {
     const { synced } = shard.events
-    this.promised = laterPosition(this.promised, shard.syncing.isRunning ? this.audit.promised : synced)
+    const promised = shard.syncing.isRunning ? this.audit.promised : synced
+    if (comparePositions(promised, this.promised) > 0) this.promised = promised
   }
 
   private fail(shard: Shard, error: unknown): void {
@@ -342,6 +343,15 @@ class Simulation {
       ...{ steps: time.steps, virtualMs: time.nowMs },
     }
   }
+}
+
+/** What a shard has still to do. */
+function describeWork({ state, frontier, inbox, lookups, isClaiming }: Shard): string {
+  const { counts, processing, asking, relinks, waiting } = state
+  return JSON.stringify({
+    ...{ counts: [...counts], processing: processing.count, asking, relinks: relinks.count, waiting: waiting.count },
+    ...{ suspects: waiting.suspectCount, due: frontier.due.size, inbox: inbox.length, lookups, isClaiming },
+  })
 }
 
 /** The bytes of the events log before a position, by segment. */

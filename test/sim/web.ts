@@ -116,7 +116,7 @@ function generateHost(chance: Chance, i: number, others: readonly string[]): Hos
     host,
     hostname,
     schemes,
-    addresses: trouble === 'half' || chance.percent(20) ? [address, `2001:db8:${i + 1}::1`.replace('db8', '4860')] : [address],
+    addresses: trouble === 'half' || (trouble !== 'private' && chance.percent(20)) ? [address, `2001:db8:${i + 1}::1`.replace('db8', '4860')] : [address],
     isFirstDead: trouble === 'half',
     dns: trouble === 'notfound' ? 'notfound' : trouble === 'mute' ? 'temporary' : 'fine',
     dnsFailures: trouble === 'slow-dns' ? chance.between(1, FAILURES_MAX) : 0,
