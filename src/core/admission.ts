@@ -58,6 +58,13 @@ function isPreferred(settings: Settings, url: string): boolean {
 
 const NO_CHAIN: readonly Key[] = []
 
+/** Bytes of links one record admits: with all else it stays below the 4 MiB of a record. The rest is budget.links. */
+export const LINK_BYTES_MAX = 2 * 1024 * 1024
+/** Bytes of a link beside its URL, at most. */
+const LINK_OVERHEAD_BYTES = 32
+/** Bytes of URLs turned away that a record lists; further ones are counted only. */
+const TURNED_AWAY_BYTES_MAX = 512 * 1024
+
 export class Admission {
   readonly #state: State
   readonly #scope: CompiledScope
@@ -67,6 +74,8 @@ export class Admission {
   readonly #turnedAway = new Map<number, number>()
   readonly #turnedAwayUrls: Array<readonly [number, string]> = []
   readonly #scopeKeys = new Set<Key>()
+  #linkBytes = 0
+  #turnedAwayBytes = 0
   /** Seeds admitted by this record, which may name one twice; a page's links come without duplicates. */
   readonly #seeds = new Set<string>()
 
@@ -157,7 +166,9 @@ export class Admission {
 
   #refuse(reason: number, url: string): void {
     this.turnAway(reason, 1)
-    if (this.#state.settings.keepRefused) this.#turnedAwayUrls.push([reason, url])
+    if (!this.#state.settings.keepRefused || this.#turnedAwayBytes + url.length > TURNED_AWAY_BYTES_MAX) return
+    this.#turnedAwayBytes += url.length
+    this.#turnedAwayUrls.push([reason, url])
   }
 
   #add(
@@ -173,6 +184,8 @@ export class Admission {
     const handle = urls.find(word(key, 0), word(key, 1), word(key, 2), word(key, 3))
     if (handle >= 0) return this.#meetAgain(key, urls.word(handle, URL_WORD.rest), depth)
     if (!seed && depth > host.rules.depthMax) return this.#refuse(REASONS.depth, url)
+    this.#linkBytes += url.length + LINK_OVERHEAD_BYTES + chain.length * 16
+    if (this.#linkBytes > LINK_BYTES_MAX) return this.#refuse(REASONS['budget.links'], url)
     const link = { key, url, depth: Math.min(depth, 255), from, seed, chain }
     if (settings.order === 'priority' && isPreferred(settings, url)) host.preferred.push(link)
     else host.links.push(link)

@@ -84,7 +84,11 @@ export interface Work {
 /** Keys per `badhost` record: 1 MiB. */
 const BAD_HOST_KEYS_MAX = 65_536
 
+/** URLs refused in one turn; a queue that a changed rule empties takes several. Their record stays below 4 MiB. */
+const REFUSALS_PER_TURN_MAX = 1000
+
 interface Picking {
+  refusedCount: number
   readonly state: State
   readonly frontier: Frontier
   readonly now: Now
@@ -109,7 +113,7 @@ export function claim(
   source: LinkSource,
 ): Work {
   const work: Work = { events: [], claims: [], robots: [], lookups: [], visited: [] }
-  const picking: Picking = { state, frontier, now, source, work, groups: [], refused: new Map() }
+  const picking: Picking = { state, frontier, now, source, work, groups: [], refused: new Map(), refusedCount: 0 }
   while (frontier.due.size > 0 && frontier.due.peekDue() <= now.monotonicMs) {
     const free = claimsMax - work.claims.length - work.robots.length
     if (free <= 0) break
@@ -155,7 +159,7 @@ function pickLinks(picking: Picking, host: number, countMax: number): void {
   const keys: Key[] = []
   const drained: number[] = []
   const asks = { http: false, https: false }
-  while (keys.length < countMax) {
+  while (keys.length < countMax && picking.refusedCount < REFUSALS_PER_TURN_MAX) {
     const candidate = nextCandidate(picking, host, drained, keys)
     if (candidate === undefined) break
     const verdict = judge(picking, host, candidate.link)
@@ -416,6 +420,7 @@ function judgeByRobots(picking: Picking, host: number, link: Link, addresses: re
 
 function refuse(picking: Picking, host: number, link: Link, reason: number): void {
   const { state, refused, source } = picking
+  picking.refusedCount++
   let groups = refused.get(reason)
   if (groups === undefined) {
     groups = []
@@ -499,7 +504,7 @@ export function claimSuspect(state: State, frontier: Frontier, now: Now, source:
   const work: Work = { events: [], claims: [], robots: [], lookups: [], visited: [] }
   const slot = waiting.firstSuspect
   const host = waiting.host(slot)
-  const picking: Picking = { state, frontier, now, source, work, groups: [], refused: new Map() }
+  const picking: Picking = { state, frontier, now, source, work, groups: [], refused: new Map(), refusedCount: 0 }
   if (isBad(state, host, now)) work.events.push(...failQueued(picking, host))
   else if (isUnresolved(state, host, now)) startLookup(state, host, source, work)
   else pickSuspect(picking, host, slot)

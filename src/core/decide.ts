@@ -22,6 +22,9 @@ import { settingsOfHost } from './settings.ts'
 import { depthOf, type State, URL_WORD } from './state.ts'
 import { hostOf } from './url.ts'
 
+/** Characters kept of what a failure said. */
+const MESSAGE_CHARS_MAX = 500
+
 /**
  * @param nowMs shard time
  * @returns one outcome first, then what it means for the host; each becomes one record, in this order
@@ -74,7 +77,7 @@ function decidePage(state: State, observation: PageObservation, nowMs: number): 
     address: observation.address,
     status: result.kind === 'answer' ? result.status : 0,
     timing: observation.timing,
-    message: result.kind === 'answer' ? '' : result.message,
+    message: result.kind === 'answer' ? '' : result.message.slice(0, MESSAGE_CHARS_MAX),
   }
   const reason = reasonFor(result)
   const host = hostOf(link.url)

@@ -144,10 +144,19 @@ export function gatherBefore(state: State, frontier: Frontier, groups: readonly 
   return events
 }
 
-/** Small bulks in a row at the tail. */
+/** Links gathered into one record: even the longest URLs stay below the 4 MiB of a record. */
+const GATHERED_LINKS_MAX = 1000
+
+/** Small bulks in a row at the tail, as many as one record may gather. */
 function smallRun(bulks: readonly RememberedBulk[]): number {
   let run = 0
-  while (run < bulks.length && run < REPLACED_MAX && bulks[bulks.length - 1 - run].links.length < SMALL_LINKS) run++
+  let links = 0
+  while (run < bulks.length && run < REPLACED_MAX) {
+    const { length } = bulks[bulks.length - 1 - run].links
+    if (length >= SMALL_LINKS || links + length > GATHERED_LINKS_MAX) break
+    links += length
+    run++
+  }
   return run
 }
 

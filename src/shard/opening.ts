@@ -7,7 +7,7 @@
 import { type Key, keyFromWords, keyOf, word } from '../base/md5.ts'
 import { decodeEvent } from '../core/decode.ts'
 import type { Link, LinkGroup } from '../core/event.ts'
-import { createFrontier, scheduleAll } from '../core/frontier.ts'
+import { createFrontier, type Now, scheduleAll } from '../core/frontier.ts'
 import { HOST_FLAG } from '../core/hosts.ts'
 import { itemsOf } from '../core/items.ts'
 import { KIND, KIND_MAX } from '../core/kind.ts'
@@ -242,8 +242,7 @@ function giveBack(shard: Shard, isDeath: boolean): void {
   })
   const now = shard.clock.now()
   const asking = askingHosts(state)
-  if (links.length + asking.length > 0)
-    apply(shard, { kind: KIND.void, isDeath, groups: groupByHost(links), asking }, now)
+  recordVoid(shard, links, asking, isDeath, now)
   for (const { link, attempts } of poisoned) {
     const timing = { connectMs: 0, firstByteMs: 0, totalMs: 0 }
     const message = `in flight when the process died, ${POISON_DEATHS} times`
@@ -260,6 +259,24 @@ export function askingHosts(state: State): Key[] {
     if (state.hosts.hasFlag(host, HOST_FLAG.askingHttp | HOST_FLAG.askingHttps)) keys.push(state.hosts.keyOf(host))
   }
   return keys
+}
+
+/** Links named by one `void` record: even the longest URLs stay below the 4 MiB of a record. */
+const VOID_LINKS_MAX = 1000
+
+/** Gives claims back: one record, or several where very many were in flight. */
+export function recordVoid(
+  shard: Shard,
+  links: readonly Link[],
+  asking: readonly Key[],
+  isDeath: boolean,
+  now: Now,
+): void {
+  if (links.length + asking.length === 0) return
+  for (let from = 0; from === 0 || from < links.length; from += VOID_LINKS_MAX) {
+    const part = links.slice(from, from + VOID_LINKS_MAX)
+    apply(shard, { kind: KIND.void, isDeath, groups: groupByHost(part), asking: from === 0 ? asking : [] }, now)
+  }
 }
 
 export function groupByHost(links: readonly Link[]): LinkGroup[] {

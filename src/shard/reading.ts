@@ -13,6 +13,9 @@ import type { FetchAnswer } from '../env/web.ts'
 import { extractLinks } from '../html/extract-links.ts'
 import { headerValues, type PageHeaders } from '../html/headers.ts'
 
+/** Characters kept of a media type (RFC 6838 allows 127 for each half). */
+const MEDIA_TYPE_CHARS_MAX = 255
+
 /** An answer reduced to what the crawl decides on, with the body still in hand. */
 export interface ReadAnswer {
   readonly status: number
@@ -47,7 +50,7 @@ export function readAnswer(
     headers,
     body,
     decodedBytes: content.bytes.length,
-    contentType: contentType.split(';', 1)[0].trim().toLowerCase(),
+    contentType: contentType.split(';', 1)[0].trim().toLowerCase().slice(0, MEDIA_TYPE_CHARS_MAX),
     location: isRedirect ? locationOf(headers, url, settings) : undefined,
     retryAfterMs: retryAfterMs(headerValues(headers, 'retry-after')[0], wallMs),
     links: found.links,

@@ -10,7 +10,7 @@ import { itemsOf } from '../core/items.ts'
 import { KIND } from '../core/kind.ts'
 import type { LogWriter } from '../log/writer.ts'
 import { apply } from './applying.ts'
-import { askingHosts, groupByHost } from './opening.ts'
+import { askingHosts, recordVoid } from './opening.ts'
 import type { Shard } from './shard-parts.ts'
 import { encodeTotals } from './totals.ts'
 
@@ -29,9 +29,7 @@ export function closeShard(shard: Shard, reason: string): void {
   const links = [...shard.inFlight.values()].map((claim) => claim.link)
   const asking = askingHosts(state)
   shard.inFlight.clear()
-  if (links.length + asking.length > 0) {
-    apply(shard, { kind: KIND.void, isDeath: false, groups: groupByHost(links), asking }, now)
-  }
+  recordVoid(shard, links, asking, false, now)
   apply(shard, { kind: KIND.close, reason }, now)
   pages.write()
   events.write()

@@ -19,7 +19,6 @@ interface Contact {
   endMs: number
   /** How long the last answer took. */
   lastMs: number
-  isRobots: boolean
   /** What the answer said is written. */
   isSettled: boolean
   /** What the server asked for: an instant, and what the wall clock had been put forward by then. */
@@ -74,11 +73,11 @@ export class Politeness {
     const contact = this.#contact(new URL(request.url).host)
     contact.inFlight--
     contact.endMs = this.#time.nowMs
-    contact.lastMs = reply.latencyMs
+    // A robots.txt may be several answers: for how long its host is left alone after it is not looked at.
+    contact.lastMs = /\/robots[^/]*$/.test(request.url) ? 0 : reply.latencyMs
     contact.isSettled = false
     contact.isCut = false
     contact.endForwardMs = this.#wall.forwardMs
-    contact.isRobots = /\/robots[^/]*$/.test(request.url)
     if (reply.retryAfterMs > 0) {
       contact.askedUntilMs = Math.max(contact.askedUntilMs, this.#time.nowMs + Math.min(reply.retryAfterMs, this.#delayMaxMs))
       contact.askedForwardMs = this.#wall.forwardMs
@@ -116,8 +115,7 @@ export class Politeness {
       contact.isCut = true
       // What a server asked for is known if its answer was settled, and after a loss of power synced.
       if (isPowerLost || !contact.isSettled) contact.askedUntilMs = 0
-      // How long an answer took is written with a page's, but not with a robots.txt.
-      if (isPowerLost || !contact.isSettled || contact.isRobots) contact.lastMs = 0
+      if (isPowerLost || !contact.isSettled) contact.lastMs = 0
     }
   }
 
@@ -171,7 +169,7 @@ export class Politeness {
   #contact(host: string): Contact {
     let contact = this.#contacts.get(host)
     if (contact === undefined) {
-      contact = { inFlight: 0, endMs: Number.NEGATIVE_INFINITY, lastMs: 0, isRobots: false, isSettled: true, askedUntilMs: 0, askedForwardMs: 0, endForwardMs: 0, isCut: false }
+      contact = { inFlight: 0, endMs: Number.NEGATIVE_INFINITY, lastMs: 0, isSettled: true, askedUntilMs: 0, askedForwardMs: 0, endForwardMs: 0, isCut: false }
       this.#contacts.set(host, contact)
     }
     return contact

@@ -226,6 +226,8 @@ class Simulation {
     const { seeds } = this.plan
     const lines = shard.state.seeds[0]?.lines ?? 0
     assert.ok(lines >= this.acknowledged, `${this.acknowledged} lines of seeds were acknowledged, and ${lines} are there`)
+    // Opening synced what it found.
+    this.acknowledged = Math.max(lines, this.acknowledged)
     let start = 0
     const batch = seeds.findIndex((urls) => {
       start += urls.length
