@@ -4,14 +4,12 @@
  * Each damage is one entry of a table by kind and verdict; each disagreement is one line.
  */
 import { closeLogs } from '../../src/crawl/reading.ts'
-import type { Finding } from '../../src/log/finding.ts'
+import type { Trouble } from '../../src/crawl/trouble.ts'
 import { openShardLogs } from '../../src/shard/opening.ts'
 import type { SimulatedDisk } from '../../test/sim/disk.ts'
 import { attempt, type Outcome, type Refusal, read, resume, verify } from './observing.ts'
 import { SHARD } from './sample-crawl.ts'
 import type { Expected, LogName, ShardFacts, What } from './verdicts.ts'
-
-const KEY_ITEM_BYTES = 24
 
 /** What is done to the files: a path with its new bytes, undefined = removed. */
 export type Damage = ReadonlyMap<string, Uint8Array | undefined>
@@ -46,7 +44,7 @@ export class Bench {
       this.#open(log, expected, say)
       if (isWhole) this.#readVerifyResume(log, expected, say)
     } catch (error) {
-      say(`CRASH ${(error as Error).stack}`)
+      say(`CRASH ${(error as Error).stack?.split('\n').slice(0, 4).join(' | ')}`)
     }
     const seen = `${this.#name} · ${kind} · ${expected.verified}`
     this.report.counts.set(seen, (this.report.counts.get(seen) ?? 0) + 1)
@@ -68,37 +66,19 @@ export class Bench {
   }
 
   #readVerifyResume(log: LogName, expected: Expected, say: (text: string) => void): void {
+    if (expected.lastSequence === 0) return this.#refuseAll(expected, say)
     this.#read(expected, say)
-    const findings = attempt(() => verify(this.#disk)[log])
-    if ('refused' in findings) say(`verify throws ${findings.refused.code}`)
-    else this.#sayFindings(findings.done, expected, this.#keyBehind(log, expected), say)
+    const troubles = attempt(() => verify(this.#disk))
+    if ('refused' in troubles) say(`verify throws ${troubles.refused.code}`)
+    else sayTroubles(troubles.done, log, expected, say)
     this.#resume(expected, say)
   }
 
-  /** Where KEY goes on although its VAL ends: the first item of a record that was cut. */
-  #keyBehind(log: LogName, { verified, segment, from }: Expected): number | undefined {
-    if (verified === 'corrupt' || verified === 'key' || from === 0) return undefined
-    const facts = this.#facts[log].find(({ number }) => number === segment)
-    const key = Buffer.from(this.#disk.peek(facts?.keyPath ?? '') ?? [])
-    for (let at = 0; at < key.length; at += KEY_ITEM_BYTES) if (key.readUInt32LE(at + 16) >= from) return at
-    return undefined
-  }
-
-  #sayFindings(
-    findings: readonly Finding[],
-    expected: Expected,
-    keyBehind: number | undefined,
-    say: (text: string) => void,
-  ): void {
-    const text = findings.map(({ what, segment, offset }) => `${what} ${segment}:${offset}`).join(', ')
-    const wanted = expected.verified === 'clean' ? [] : [expected.verified]
-    if (keyBehind !== undefined) wanted.push('key')
-    const isRight = findings.every((finding) => {
-      if (finding.what === 'key' && keyBehind !== undefined) return finding.offset === keyBehind
-      return finding.what === expected.verified && isWithin(finding, expected)
-    })
-    const isAll = wanted.every((what) => findings.some((finding) => finding.what === what))
-    if (!isRight || !isAll || findings.length !== wanted.length) say(`verify says "${text}", not ${wanted.join(', ')}`)
+  /** Nothing is left: nobody may take the directory for an empty one, unless nothing had been synced. */
+  #refuseAll(expected: Expected, say: (text: string) => void): void {
+    const found = attempt(() => read(this.#disk))
+    const code = expected.what === 'syncedLost' ? 'LOG_CORRUPT' : 'DIR_NO_CRAWL'
+    if (!('refused' in found) || found.refused.code !== code) say('what is left of nothing is read')
   }
 
   #read(expected: Expected, say: (text: string) => void): void {
@@ -122,9 +102,10 @@ export class Bench {
     const after = read(disk)
     if (after.digest !== live.done) say('after resume live and replayed digest differ')
     if (after.messages.length > 0) say(`after resume the end is not clean: ${after.messages.join(' ')}`)
-    const left = Object.values(verify(disk)).flat()
-    const isMended = left.every((finding) => expected.verified === 'corrupt' && isWithin(finding, expected))
-    if (!isMended) say(`after resume verify says ${left.map((finding) => finding.message).join(' ')}`)
+    const left = verify(disk).filter(({ isDamage }) => isDamage)
+    // What nobody had to read stays as it is.
+    const isMended = left.every((trouble) => expected.isSealed && isOf(trouble, expected))
+    if (!isMended) say(`after resume verify says ${textOf(left)}`)
   }
 
   /** Damage in a sealed VAL is met by whoever needs those bytes, or not at all. */
@@ -136,11 +117,40 @@ export class Bench {
 }
 
 function sayRefused(refused: Refusal, expected: Expected, say: (text: string) => void): void {
-  if (expected.what !== 'corrupt' || refused.code !== 'LOG_CORRUPT') return say(`opening is refused: ${refused.code}`)
+  const isLost = expected.lastSequence === 0 && expected.what === 'syncedLost'
+  const isAllowed = (expected.verified === 'corrupt' || isLost) && refused.code === 'LOG_CORRUPT'
+  if (!isAllowed) return say(`opening is refused: ${refused.code}`)
   if (!isWithin(refused, expected)) say(`opening names ${refused.segment}:${refused.offset}`)
 }
 
+/** The damage is named with its place; what follows from it may be named too. A torn end is worth a note. */
+function sayTroubles(troubles: readonly Trouble[], log: LogName, expected: Expected, say: (text: string) => void): void {
+  const where = log === 'events' ? 'log' : 'pages'
+  const isDamaged = expected.verified !== 'clean' && expected.verified !== 'torn'
+  const damages = troubles.filter(({ isDamage }) => isDamage)
+  const isNamed = troubles.some(
+    (trouble) => trouble.where === where && trouble.isDamage === isDamaged && isOf(trouble, expected),
+  )
+  if (expected.verified !== 'clean' && !isNamed) say(`verify says "${textOf(troubles)}"`)
+  const others = damages.filter((trouble) => trouble.where !== where || !isOf(trouble, expected))
+  if (!isDamaged && damages.length > 0) return say(`verify says "${textOf(damages)}"`)
+  if (others.some((trouble) => !FOLLOWS.includes(trouble.where))) say(`verify says too "${textOf(others)}"`)
+}
+
+const FOLLOWS = ['references', 'accounting', 'digest']
+
+function textOf(troubles: readonly Trouble[]): string {
+  return troubles.map(({ where, isDamage, message }) => `${isDamage ? 'damage' : 'note'} ${where} ${message}`).join(', ')
+}
+
+function isOf({ segment, offset, where }: Trouble, expected: Expected): boolean {
+  if (FOLLOWS.includes(where)) return expected.isSealed
+  return isWithin({ segment: segment ?? 0, offset: offset ?? 0 }, expected)
+}
+
 function isWithin({ segment, offset }: { segment: number; offset: number }, expected: Expected): boolean {
+  // Where a segment is gone altogether the end of the one before may be named.
+  if (segment === expected.segment - 1) return expected.from === 0 && offset === expected.before
   return segment === expected.segment && offset >= expected.from && offset < expected.to
 }
 

@@ -2,15 +2,13 @@
  * What becomes of a damaged crawl: read as `replay` does, verified as `verify` does, opened to go on as `resume` does.
  * An outcome is data; anything thrown that is no CrawlError is a crash and passes through.
  */
+import { decodeContent } from '../../src/adapters/content.ts'
 import { CrawlError } from '../../src/base/errors.ts'
 import { closeLogs, readCrawl } from '../../src/crawl/reading.ts'
-import type { Finding } from '../../src/log/finding.ts'
-import { NOWHERE } from '../../src/log/format.ts'
-import { PAGES_LOG } from '../../src/log/pages.ts'
-import { verifyLog } from '../../src/log/verify.ts'
-import { EVENTS_LOG } from '../../src/shard/opening.ts'
+import type { Trouble } from '../../src/crawl/trouble.ts'
+import { verifyCrawl } from '../../src/crawl/verifying.ts'
 import type { SimulatedDisk } from '../../test/sim/disk.ts'
-import { createSampleEnv, LAYOUT, openSample, SHARD } from './sample-crawl.ts'
+import { createSampleEnv, LAYOUT, openSample } from './sample-crawl.ts'
 
 export interface Refusal {
   readonly code: string
@@ -44,13 +42,9 @@ export function read(disk: SimulatedDisk, sequence?: number): ReadCrawl {
   return { sequence: past.cut.sequence, digest: past.status.digest, messages, isLossy }
 }
 
-export function verify(disk: SimulatedDisk): { events: readonly Finding[]; pages: readonly Finding[] } {
-  const events = verifyLog(disk, `${SHARD}/log`, EVENTS_LOG)
-  const promised = attempt(() => events.opened.lastMark()?.mark.pagesSynced ?? NOWHERE)
-  const pages = verifyLog(disk, `${SHARD}/pages`, { ...PAGES_LOG, promised: 'done' in promised ? promised.done : NOWHERE })
-  events.opened.close()
-  pages.opened.close()
-  return { events: events.findings, pages: pages.findings }
+/** What `verify` says. */
+export function verify(disk: SimulatedDisk): readonly Trouble[] {
+  return verifyCrawl(disk, LAYOUT, decodeContent).troubles
 }
 
 /** Opens to go on, and dies at once. Returns the live digest; `disk` is then as `resume` left it. */

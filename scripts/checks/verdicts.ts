@@ -26,7 +26,11 @@ export interface Expected {
   readonly segment: number
   readonly from: number
   readonly to: number
-  /** Last event that counts. Undefined where opening is refused. */
+  /** Where the segment before ends. */
+  readonly before: number
+  /** What is hit lies in a sealed segment: only who needs it reads it. */
+  readonly isSealed: boolean
+  /** Last event that counts; 0 = nothing is left. Undefined where opening is refused. */
   readonly lastSequence: number | undefined
 }
 
@@ -52,7 +56,8 @@ export function verdictOfCut(facts: ShardFacts, log: LogName, number: number, at
   const isClean = start === at && at > 0
   const what: What = isPromised ? 'syncedLost' : isClean ? 'clean' : 'torn'
   const lastSequence = lastEvent(facts, log, { segment: number, position: start })
-  return { what, verified: what, segment: number, from: start, to: Math.max(at, start + 1), lastSequence }
+  const before = segments[segments.length - 2]?.valBytes ?? 0
+  return { what, verified: what, segment: number, from: start, to: Math.max(at, start + 1), before, isSealed: false, lastSequence }
 }
 
 /** One bit of byte `at` of a segment's VAL is flipped. */
@@ -60,9 +65,11 @@ export function verdictOfFlip(facts: ShardFacts, log: LogName, number: number, a
   const segments = facts[log]
   const segment = segments.find((candidate) => candidate.number === number) as SegmentFacts
   const hit = recordAt(segment, at)
-  const common = { segment: number, from: hit.start, to: hit.end }
+  const before = segments.find((candidate) => candidate.number === number - 1)?.valBytes ?? 0
+  const isSealed = number < segments[segments.length - 1].number
+  const common = { segment: number, from: hit.start, to: hit.end, before, isSealed }
   const end = { segment: number, position: hit.start }
-  if (number < segments[segments.length - 1].number) {
+  if (isSealed) {
     // A sealed segment: its first record is read by every opening, the others when they are needed or verified.
     if (hit.start === 0) return { what: 'corrupt', verified: 'corrupt', ...common, lastSequence: undefined }
     return { what: 'clean', verified: 'corrupt', ...common, lastSequence: lastRecord(facts.events).sequence }
@@ -75,10 +82,11 @@ export function verdictOfFlip(facts: ShardFacts, log: LogName, number: number, a
 }
 
 /** One bit of byte `at` of a segment's KEY is flipped: nothing is lost. */
-export function verdictOfKeyFlip(facts: ShardFacts, number: number, at: number): Expected {
+export function verdictOfKeyFlip(facts: ShardFacts, log: LogName, number: number, at: number): Expected {
   const from = Math.floor(at / 24) * 24
   const lastSequence = lastRecord(facts.events).sequence
-  return { what: 'clean', verified: 'key', segment: number, from, to: from + 24, lastSequence }
+  const isSealed = number < lastRecord(facts[log]).segment
+  return { what: 'clean', verified: 'key', segment: number, from, to: from + 24, before: 0, isSealed, lastSequence }
 }
 
 /** Up to where a log had been synced, as far as whoever opens it up to segment `number` can know. */

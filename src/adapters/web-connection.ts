@@ -16,7 +16,7 @@ import type { TlsSettings } from './web-tls.ts'
 /** Ceiling of a head and of a trailer, whatever a request's own limit; undici counts the trailer. */
 export const HEAD_BYTES_MAX = 1 << 20
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   /** `scheme://host[:port]`: gives the Host header, the server name and the name the certificate must bear. */
   readonly origin: string
   /** IP address to connect to; IPv6 without brackets. */

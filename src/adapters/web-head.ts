@@ -80,7 +80,7 @@ export class HeadFilter {
 }
 
 /** Index after the blank line that ends a head, or -1. Lines may end in LF alone (RFC 9112 2.2). */
-export function headEnd(bytes: Uint8Array, from: number): number {
+function headEnd(bytes: Uint8Array, from: number): number {
   const start = from === 0 ? firstOfHead(bytes) : from
   for (let at = start; at < bytes.length; at++) {
     if (bytes[at] !== LF) continue

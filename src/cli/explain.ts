@@ -1,5 +1,7 @@
 /** `explain URL [DIR]`: all that happened to one URL. */
 import { type Explanation, type ExplainedEvent, explainUrl } from '../crawl/explain.ts'
+import { forEachTurnedAway, type TurnedAwayLink } from '../crawl/urls.ts'
+import type { OpenedShard } from '../shard/opening.ts'
 import type { Arguments } from './arguments.ts'
 import { EXIT } from './errors.ts'
 import { crawlNamed, urlNamed, withLogs } from './reading.ts'
@@ -10,9 +12,23 @@ export async function run(args: Arguments): Promise<number> {
   const { root, layout, crawl } = crawlNamed(args)
   const url = urlNamed(args, crawl)
   const explanation = withLogs(layout, (logs) => explainUrl(logs, url, crawl.settings, Date.now()))
-  if (explanation === undefined) return reportUnknown(url, root, args.isJson)
-  process.stdout.write(args.isJson ? `${jsonLine(explanation)}\n` : `${textOf(explanation).join('\n')}\n`)
+  if (explanation === undefined) {
+    const away = crawl.settings.keepRefused ? withLogs(layout, (logs) => turnedAway(logs, url)) : undefined
+    return reportUnknown(url, root, args.isJson, away)
+  }
+  const { waits, ...facts } = explanation
+  const json = explanation.state === 'pending' ? explanation : facts
+  process.stdout.write(args.isJson ? `${jsonLine(json)}\n` : `${textOf(explanation).join('\n')}\n`)
   return EXIT.done
+}
+
+/** Where a URL was turned away first; undefined where it was not met, or not kept. */
+function turnedAway({ events, end }: OpenedShard, url: string): TurnedAwayLink | undefined {
+  let found: TurnedAwayLink | undefined
+  forEachTurnedAway(events, end, (link) => {
+    if (link.url === url) found ??= link
+  })
+  return found
 }
 
 function textOf({ url, state, events, waits }: Explanation): string[] {

@@ -14,6 +14,7 @@ import { usageError } from './errors.ts'
 export async function run(args: Arguments): Promise<number> {
   const root = dirOf(args)
   const settings = resolveSettings(chosenSettings(args))
+  if (settings.shards !== 1) throw usageError('--shards must be 1: this version has no other.', 'Leave it out.')
   const seeds = seedsOf(args, settings)
   const log = createCrawlLog(layoutOf(root).log)
   const listener = listenerOf(log)

@@ -31,7 +31,7 @@ export function summaryOf(figures: CrawlFigures): string {
   const lines = [headline(figures)]
   const failures = reasons.filter(([word]) => isFailure(word))
   const refusals = reasons.filter(([word]) => !isFailure(word))
-  if (failures.length > 0) lines.push(reasonLine('failed', failures))
+  if (failures.length > 0) lines.push(reasonLine('failures', failures))
   if (refusals.length > 0) lines.push(reasonLine('not taken', refusals))
   if (pages === 0 && end.kind === 'finished') lines.push(`  Not one page was had: ${reasons[0]?.[0] ?? 'there was no seed'}.`)
   if (pages < FEW_PAGES && end.status.finished) lines.push(...remedies(reasons))

@@ -1,11 +1,14 @@
 /** What is said of a URL that the crawl does not have, or has no page of. */
+import type { TurnedAwayLink } from '../crawl/urls.ts'
 import { EXIT } from './errors.ts'
 import { escapeLine, jsonLine, shellWord } from './text.ts'
 
 /** A URL that is none of the crawl's. @returns the exit code */
-export function reportUnknown(url: string, root: string, isJson: boolean): number {
+export function reportUnknown(url: string, root: string, isJson: boolean, away?: TurnedAwayLink): number {
   const hint = `\`crawler check ${shellWord(url)} --dir ${shellWord(root)}\` says what the rules say of it.`
-  return report('URL_UNKNOWN', `${url} is no URL of the crawl in ${root}.`, hint, isJson, { url })
+  const facts = away === undefined ? { url } : { url, class: away.class ?? '', from: away.from ?? '' }
+  const how = away === undefined ? '.' : `: it was turned away${away.from === null ? '' : ` on ${away.from}`}, ${away.class}.`
+  return report('URL_UNKNOWN', `${url} is no URL of the crawl in ${root}${how}`, hint, isJson, facts)
 }
 
 /** A URL without a stored page. @returns the exit code */

@@ -6,7 +6,7 @@ import { forEachTurnedAway, forEachUrl, isClass, type TurnedAwayLink, type UrlFi
 import { type Arguments, textOf, textsOf } from './arguments.ts'
 import { EXIT, usageError } from './errors.ts'
 import { Output } from './output.ts'
-import { crawlNamed, expressionOf, withPast } from './reading.ts'
+import { crawlNamed, expressionOf, withLogs, withPast } from './reading.ts'
 import { jsonLine } from './text.ts'
 
 export async function run(args: Arguments): Promise<number> {
@@ -22,13 +22,17 @@ export async function run(args: Arguments): Promise<number> {
     process.stderr.write('crawler: this crawl counts the links it turns away but does not keep them; --keep-refused does\n')
   }
   const output = new Output()
-  withPast(layout, (past) => {
-    if (isTurnedAway) {
-      forEachTurnedAway(past, (link) => {
+  if (isTurnedAway) {
+    withLogs(layout, ({ events, end }) =>
+      forEachTurnedAway(events, end, (link) => {
         if (passes(link, filter)) output.line(args.isJson ? jsonLine({ ...link, state: 'turned-away' }) : link.url)
-      })
-    } else forEachUrl(past, filter, args.isJson, (line) => output.line(args.isJson ? jsonLine(line) : line.url))
-  })
+      }),
+    )
+  } else {
+    withPast(layout, (past) =>
+      forEachUrl(past, filter, args.isJson, (line) => output.line(args.isJson ? jsonLine(line) : line.url)),
+    )
+  }
   output.flush()
   return EXIT.done
 }

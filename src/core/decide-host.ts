@@ -20,21 +20,36 @@ export function decideRobots(state: State, observation: RobotsObservation, nowMs
   const settings = settingsOfHost(state.settings, host)
   const attempts = Math.min(observation.attempts + 1, 255)
   const status = result.kind === 'answer' ? result.status : 0
-  const common = { kind: KIND.robots, host, isHttps, status, attempts, delayMs: 0, body: NO_BODY } as const
+  const known = knownDelayMs(state, observation)
+  const common = { kind: KIND.robots, host, isHttps, status, attempts, body: NO_BODY } as const
   const around = hostEvents(state, host, settings, result, nowMs, 0)
   if (status >= 200 && status < 300 && result.kind === 'answer') {
     const body = result.body.subarray(0, ROBOTS_BODY_MAX)
-    const delayMs = Math.min(crawlDelayMs(parseRobots(body), settings.robotsAgent) ?? 0, settings.delayMaxMs)
+    const askedMs = Math.min(crawlDelayMs(parseRobots(body), settings.robotsAgent) ?? 0, settings.delayMaxMs)
+    const delayMs = Math.max(askedMs, known.elsewhereMs)
     return [{ ...common, verdict: ROBOTS.rules, expiresMs: nowMs + ROBOTS_KEPT_MS, delayMs, body }, ...around]
   }
   if (status >= 300 && status < 500 && status !== 429) {
-    return [{ ...common, verdict: ROBOTS.allowed, expiresMs: nowMs + ROBOTS_KEPT_MS }, ...around]
+    return [{ ...common, verdict: ROBOTS.allowed, expiresMs: nowMs + ROBOTS_KEPT_MS, delayMs: known.elsewhereMs }, ...around]
   }
   if (attempts > settings.retriesMax) {
-    return [{ ...common, verdict: ROBOTS.unreachable, expiresMs: nowMs + ROBOTS_KEPT_MS }, ...around]
+    const expiresMs = nowMs + ROBOTS_KEPT_MS
+    return [{ ...common, verdict: ROBOTS.unreachable, expiresMs, delayMs: known.delayMs }, ...around]
   }
   const expiresMs = nowMs + retryDelayMs(attempts, settings)
-  return [{ ...common, verdict: ROBOTS.held, expiresMs }, ...around]
+  return [{ ...common, verdict: ROBOTS.held, expiresMs, delayMs: known.delayMs }, ...around]
+}
+
+/**
+ * The Crawl-delay in force. It is one per host, so what the http origin asks for outlives the answer of the https one.
+ * @returns the host's, and as much of it as the other origin may have asked for
+ */
+function knownDelayMs(state: State, { hostKey, isHttps }: RobotsObservation): { delayMs: number; elsewhereMs: number } {
+  const id = state.hosts.findKey(hostKey)
+  if (id === 0) return { delayMs: 0, elsewhereMs: 0 }
+  const delayMs = state.hosts.get(id, HOST.robotsDelayMs)
+  const elsewhere = (state.hosts.get(id, HOST.robotsVerdicts) >>> (isHttps ? 0 : 8)) & 0xff
+  return { delayMs, elsewhereMs: elsewhere === ROBOTS.unknown ? 0 : delayMs }
 }
 
 export function decideLookup(state: State, observation: LookupObservation, nowMs: number): CrawlEvent[] {

@@ -58,7 +58,9 @@ function answerLines(socket: Socket, handle: Handler): void {
     received += chunk.length
     if (received > LINE_BYTES_MAX) socket.destroy()
   })
-  createInterface({ input: socket }).on('line', (line) => {
+  const lines = createInterface({ input: socket })
+  lines.on('error', () => socket.destroy())
+  lines.on('line', (line) => {
     received = 0
     void answer(line, handle).then((text) => socket.writable && socket.write(`${text}\n`))
   })
@@ -79,6 +81,8 @@ export function askCrawl(path: string, request: Readonly<Record<string, unknown>
     socket.once('error', () => done(undefined))
     socket.once('connect', () => socket.write(`${JSON.stringify(request)}\n`))
     const lines = createInterface({ input: socket })
+    // readline passes its input's errors on.
+    lines.once('error', () => done(undefined))
     lines.once('line', (line) => {
       socket.destroy()
       const reply = JSON.parse(line) as { ok?: unknown; error?: string }

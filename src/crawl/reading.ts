@@ -27,14 +27,24 @@ export interface CrawlIdentity {
   readonly version: string
 }
 
-/** The crawl in a DIR; undefined where there is none yet. Errors: LOG_CORRUPT, LOG_NEWER. */
+/** The crawl in a DIR; undefined where there is none yet. Errors: LOG_CORRUPT (also where all of it is lost), LOG_NEWER. */
 export function crawlIn(disk: Disk, layout: Layout): CrawlIdentity | undefined {
   const log = openLog(disk, `${layout.shard(0)}/log`, { ...EVENTS_LOG, mode: 'read' })
   try {
+    if (log.isEmpty) refuseLost(log, layout)
     return identityIn(log)
   } finally {
     log.close()
   }
+}
+
+/** A log of which nothing is left is no empty one where something had been synced: nobody may begin another in its place. */
+function refuseLost(log: OpenedLog, { root }: Layout): void {
+  const lost = log.verdicts.find(({ what }) => what === 'syncedLost')
+  if (lost === undefined) return
+  const { message, segment, offset } = lost
+  const hint = 'The pages are still there. Keep the directory, and put the log back from a copy if there is one.'
+  throw new CrawlError('LOG_CORRUPT', message, { path: root, segment, offset }, hint)
 }
 
 function identityIn(log: OpenedLog): CrawlIdentity | undefined {
@@ -86,6 +96,7 @@ export function readCrawl(
 ): PastCrawl {
   const logs = openShardLogs(disk, layout.shard(0), 'read')
   if (logs.events.isEmpty) {
+    refuseLost(logs.events, layout)
     throw new CrawlError('DIR_NO_CRAWL', `There is no crawl in ${layout.root}.`, { path: layout.root })
   }
   const cut = cutOf(logs, until)

@@ -172,6 +172,8 @@ export class RunningCrawl {
       if (shard.inbox.length > 0) return
       return this.#close(this.#stopReason.kind, this.#stopReason.reason)
     }
+    // A crawl that was opened only to add or retry is not run, so it does not end by itself either.
+    if (!shard.isClaiming) return
     if (isFinished(shard) && isComplete(shard.state)) return this.#finish()
     const stranded = strandedHosts(shard)
     if (stranded.length > 0 && !this.#isFeeding) {

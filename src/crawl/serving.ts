@@ -4,12 +4,16 @@ import { checkUrl } from './checking.ts'
 import { listenForControl } from './control.ts'
 import { retryIn } from './retrying.ts'
 import type { RunningCrawl } from './running.ts'
+import type { LiveReport } from './status.ts'
+import { waitingHosts } from './waiting-hosts.ts'
 
 export function serveControl(crawl: RunningCrawl, path: string): Promise<{ close: () => void }> {
   return listenForControl(path, async (request) => {
     switch (request.do) {
       case 'status':
         return crawl.status()
+      case 'report':
+        return reportOf(crawl)
       case 'add':
         // The source was copied into DIR by whoever asks.
         await crawl.feedSeeds()
@@ -25,6 +29,13 @@ export function serveControl(crawl: RunningCrawl, path: string): Promise<{ close
         throw new Error(`unknown request ${JSON.stringify(request.do)}`)
     }
   })
+}
+
+/** What `status` shows to people beside the figures. */
+async function reportOf(crawl: RunningCrawl): Promise<LiveReport> {
+  const { state, source, clock } = crawl.shard
+  const waiting = waitingHosts(state, (host) => source.hostName(host), clock.now().shardMs)
+  return { status: await crawl.status(), pages: state.pages, waiting }
 }
 
 function textOf(value: unknown): string | undefined {

@@ -1,6 +1,7 @@
 /** What a crawl says of itself: the figures of `status`, `replay` and the end of `start`. Frozen in the README. */
 import { type State, URL_STATE } from '../core/state.ts'
 import type { Totals } from '../shard/totals.ts'
+import type { WaitingHosts } from './waiting-hosts.ts'
 
 export interface Status {
   /** Distinct URLs: the sum of the five states. */
@@ -25,6 +26,14 @@ export interface Status {
   /** Time of the last record, ISO 8601 UTC. */
   readonly time: string
   readonly finished: boolean
+}
+
+/** What a running crawl tells people beside the figures. */
+export interface LiveReport {
+  readonly status: Status
+  /** Answers with a stored 2xx body. */
+  readonly pages: number
+  readonly waiting: WaitingHosts
 }
 
 export function statusOf(state: State, totals: Totals, sequence: number, lastMs: number): Status {

@@ -4,8 +4,8 @@
  * Invariant: bytes ≥ 0x80 are ordinary in tag and attribute names, and special in values.
  */
 
-export const TAB = 0x09
-export const SPACE = 0x20
+const TAB = 0x09
+const SPACE = 0x20
 export const EXCLAMATION = 0x21
 export const QUOTE = 0x22
 export const HASH = 0x23

@@ -4,6 +4,7 @@
  * Invariant: a spelling is resolved once; `indexByUrl` has every URL of `links`, and the page's own as `SKIPPED`.
  */
 
+import assert from 'node:assert'
 import { IN_LINK } from './bytes.ts'
 import { type CanonicalUrl, canonicalUrl, type UrlRefusal } from './canonical.ts'
 import type { LinkKind, Refresh, RefusedLink } from './facts.ts'
@@ -53,9 +54,10 @@ export type Collection = {
 /** Pages are read one at a time, so all share the room for spellings. */
 const KNOWN = noKnownLinks()
 
-/** A collection for the page at `url`, whose links refer to that URL until a base is known. */
+/** A collection for the page at `url` (absolute, http or https), whose links refer to that URL until a base is known. */
 export function emptyCollection(url: string, encoding: string, options: CollectOptions): Collection {
   const resolver = resolverFor(url, encoding, options.urlBytesMax)
+  assert(resolver.plain !== undefined, `${url} is no absolute http or https URL`)
   const own = rewritten(options, resolver.base)
   forgetLinks(KNOWN)
   return {
@@ -101,8 +103,10 @@ export function addTagLink(
     if (!nofollow) follow(into, known.index[entry])
     return
   }
-  const url = isHarmless ? resolvePlain(into.resolver, flatText(page, start, end), tag.classes[id]) : undefined
-  const isShort = url !== undefined && url.length <= into.options.urlBytesMax
+  const { urlBytesMax } = into.options
+  const isPlain = isHarmless && end - start <= urlBytesMax
+  const url = isPlain ? resolvePlain(into.resolver, flatText(page, start, end), tag.classes[id]) : undefined
+  const isShort = url !== undefined && url.length <= urlBytesMax
   const canonical = isShort ? { url } : resolveRaw(into, page, start, end)
   into.isBaseUsed = true
   if ('refused' in canonical && into.options.keepRefused)

@@ -18,7 +18,7 @@ import { withRobotsHeader } from './robots-meta.ts'
 import { scanPage } from './scan.ts'
 
 /** Links kept of one page. The largest honest pages have a few thousand. */
-export const LINKS_MAX = 10_000
+const LINKS_MAX = 10_000
 
 export type ExtractOptions = {
   /** Links and resources kept of a page. Default: `LINKS_MAX`. */
@@ -44,7 +44,7 @@ export type ExtractOptions = {
  * @param body     the body, content encodings removed; not changed, and not kept
  * @param headers  the answer's header fields
  * @param url      absolute URL of the answer (the last one of a chain of redirects)
- * Errors: none for any body; a programmer's error if `url` is none. Cost: linear in the body, see scan.ts.
+ * Errors: none for any body; an assertion if `url` is no absolute http or https URL. Cost: linear in the body, see scan.ts.
  */
 export function extractLinks(
   body: Uint8Array,

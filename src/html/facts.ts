@@ -23,7 +23,7 @@ export type Refresh = { readonly url: string; readonly delaySeconds: number }
 export type PageFacts = {
   /** Canonical URLs to follow, each once, in the order of the page, headers first; never the page itself. */
   readonly links: readonly Link[]
-  /** Links met after `linksMax` were found; one met twice counts twice. */
+  /** Other links met after `linksMax` were found; one that is spelled in two ways counts twice. */
   readonly linksCut: number
   /** Links that are not crawlable, by reason; the same spelling counts once. */
   readonly refused: Readonly<Record<UrlRefusal, number>>

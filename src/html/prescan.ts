@@ -7,7 +7,7 @@
 import { encodingOf } from './labels.ts'
 
 /** As far as the standard has a user agent look before it reads the page. */
-export const PRESCAN_BYTES = 1024
+const PRESCAN_BYTES = 1024
 
 type Cursor = { readonly text: string; at: number }
 

@@ -6,6 +6,7 @@
  */
 import { crc32 } from 'node:zlib'
 import type { ByteWriter } from '../base/bytes.ts'
+import { seedOf } from './checksum.ts'
 import { DIGEST_BYTES, ITEM_WORDS, itemKind, KIND, MARK_AT, type Position } from './format.ts'
 import type { EmitItem } from './items.ts'
 import type { RecordView } from './record.ts'
@@ -63,6 +64,13 @@ export function itemsOfMark(mark: Mark, timeMs: number, salt: number, emit: Emit
 function syncedChecksum(position: number, segments: number, pagesPosition: number, salt: number): number {
   const words = new Uint32Array([position, segments, pagesPosition])
   return crc32(new Uint8Array(words.buffer), salt)
+}
+
+/** The one salt under which the `synced` item at word `at` is valid; undefined where the item is of another kind. */
+export function saltOfItem(words: Uint32Array, at: number): number | undefined {
+  if (itemKind(words[at + 5]) !== KIND.synced) return undefined
+  const bytes = new Uint8Array(words.slice(at, at + 3).buffer)
+  return seedOf(bytes, words[at + 3])
 }
 
 /** What a valid `synced` item says, and the sequence number in the mark item before it. */

@@ -8,7 +8,7 @@
 import type { LogFiles } from './files.ts'
 import type { Finding } from './finding.ts'
 import { comparePositions, ITEM_WORDS, NOWHERE, type Position, ROLE, valName } from './format.ts'
-import { type SyncedItem, syncedItem } from './mark.ts'
+import { type SyncedItem, saltOfItem, syncedItem } from './mark.ts'
 import { readKeyUnchecked } from './reader.ts'
 import { countRecords, deduceSalt, marksIn, nextRecord, type Rest, restOf } from './search.ts'
 
@@ -42,7 +42,7 @@ export function laterWitness(a: Witness, b: Witness): Witness {
 export function judgeTail(files: LogFiles, tail: BadTail, promised: Witness): Verdict | undefined {
   const { segment, offset, sizeBytes } = tail
   const rest = restOf(readRest(files, tail))
-  const salt = tail.salt ?? deduceSalt(rest)
+  const salt = tail.salt ?? deduceSalt(rest) ?? saltOfKey(files, segment)
   const promise = salt === undefined ? promised : laterWitness(promised, witnessOfKey(files, segment, salt))
   const isPromised = comparePositions(promise.synced, { segment, position: offset }) > 0
   if (offset === sizeBytes && tail.salt !== undefined && !isPromised) return undefined
@@ -77,6 +77,18 @@ function readRest(files: LogFiles, tail: BadTail): Buffer {
 function isMarked(rest: Rest, salt: number, segment: number, offset: number, role: number): boolean {
   if (role === ROLE.pages) return false
   return marksIn(rest, salt).some((mark) => comparePositions(mark.synced, { segment, position: offset }) > 0)
+}
+
+/** The salt of a segment of whose VAL nothing is left: the one on which most `synced` items of its KEY agree, two at least. */
+function saltOfKey(files: LogFiles, number: number): number | undefined {
+  const words = readKeyUnchecked(files, number) ?? new Uint32Array(0)
+  const counts = new Map<number, number>()
+  for (let at = 0; at < words.length; at += ITEM_WORDS) {
+    const salt = saltOfItem(words, at)
+    if (salt !== undefined) counts.set(salt, (counts.get(salt) ?? 0) + 1)
+  }
+  const [best] = [...counts].sort((a, b) => b[1] - a[1])
+  return best !== undefined && best[1] > 1 ? best[0] : undefined
 }
 
 /** What the KEY file on disk (unsynced, unordered, perhaps damaged) says was synced: only items with their own CRC. */

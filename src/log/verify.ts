@@ -83,7 +83,7 @@ function verifyKey(files: LogFiles, segment: Segment, expected: Uint32Array, fin
   const isRagged = found.length === expected.length && hasPartialItem(files, number, expected.byteLength)
   if (at === expected.length && at === found.length && !isRagged) return
   const offset = Math.floor((at * 4) / ITEM_BYTES) * ITEM_BYTES
-  const message = `Segment ${number}: KEY differs from VAL at offset ${offset}; it is rebuilt when next opened for writing.`
+  const message = `Segment ${number}: KEY differs from VAL at offset ${offset}; it is made anew from VAL when it is needed.`
   findings.push({ what: 'key', segment: number, offset, bytes: 0, message })
 }
 

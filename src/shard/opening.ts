@@ -22,6 +22,7 @@ import type { LogIdentity, OpenedLog } from '../log/opened.ts'
 import { endOfPage, PAGES_LOG } from '../log/pages.ts'
 import type { ItemsOf } from '../log/rebuild.ts'
 import { openLog } from '../log/recover.ts'
+import { isRewritten } from '../log/segment.ts'
 import { apply } from './applying.ts'
 import { createLinkSource, eventOf } from './link-source.ts'
 import { RateLimit } from './rate-limit.ts'
@@ -30,7 +31,7 @@ import { turn } from './shard.ts'
 import { ShardClock } from './shard-clock.ts'
 import type { Shard } from './shard-parts.ts'
 import { createSyncing } from './syncing.ts'
-import type { Totals } from './totals.ts'
+import { encodeTotals, type Totals } from './totals.ts'
 
 /** KEY items of a record of events, for rebuilding KEY from VAL. */
 export const itemsOfRecord: ItemsOf = (record, emit) => {
@@ -78,7 +79,7 @@ function matchEnds(
   pagesSynced: Position,
 ): { end: Position; pagesEnd: Position; lostPages: number } {
   let end = events.end
-  let pagesEnd = pagesSynced
+  let pagesEnd = boundaryAt(pages, pagesSynced)
   let lostPages = 0
   // Pages that the end of the pages log has lost although a mark promised them may be referred to before the mark.
   const start = comparePositions(pages.end, pagesSynced) < 0 ? NOWHERE : eventsSynced
@@ -100,6 +101,14 @@ function matchEnds(
     )
   }
   return { end, pagesEnd: comparePositions(pagesEnd, pages.end) > 0 ? pages.end : pagesEnd, lostPages }
+}
+
+/** A mark's place in a segment that has been rewritten since lies between no two records any more: then its end. */
+function boundaryAt(pages: OpenedLog, synced: Position): Position {
+  const segment = pages.segments.find(({ number }) => number === synced.segment)
+  return segment !== undefined && isRewritten(segment.header)
+    ? { segment: segment.number, position: segment.valBytes }
+    : synced
 }
 
 export interface ShardOptions {
@@ -139,11 +148,22 @@ export function openShard(env: Env, directory: string, opened: OpenedShard, opti
   begin(shard, options)
   shard.pages.write()
   shard.events.write()
-  shard.pages.syncNow()
-  shard.events.syncNow()
+  const pagesSynced = shard.pages.syncNow()
+  const synced = shard.events.syncNow()
+  markOpening(shard, synced, pagesSynced)
   scheduleAll(state, shard.frontier, shard.clock.now())
   state.isLive = true
   return shard
+}
+
+/** The marks before may tell of places that were cut: from here on the last one tells what is there. */
+function markOpening(shard: Shard, synced: Position, pagesSynced: Position): void {
+  const { events, state, totals, clock, syncing } = shard
+  const { shardMs } = clock.now()
+  events.mark(shardMs, synced, pagesSynced, state.digest.bytes(), encodeTotals(totals))
+  events.write()
+  clock.lastRecordMs = shardMs
+  syncing.hasNews = false
 }
 
 function assemble(

@@ -86,7 +86,7 @@ describe('content codings', () => {
   }
 
   test('without a coding the body itself is given back', () => {
-    for (const coding of [null, undefined, '', 'identity', 'utf-8', 'none, identity']) {
+    for (const coding of [null, undefined, '', 'identity', 'utf-8', 'none, identity', 'constructor, __proto__']) {
       assert.equal(decodeContent(PAGE, coding, LIMITS).bytes, PAGE)
     }
   })

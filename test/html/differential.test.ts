@@ -30,7 +30,7 @@ function hasUnsettledEndTag(page: string): boolean {
  * or `mi`; parse5 has it open none where HTML may stand again.
  */
 function hasCdataAtIntegrationPoint(page: string): boolean {
-  return /<(?:svg|math)/i.test(page) && /<(?:desc|title|foreignobject|mi|annotation-xml)[^]*<!\[CDATA\[/i.test(page)
+  return /<(?:svg|math)/i.test(page) && /<(?:desc|title|foreignobject|mi|annotation-xml)[\s\S]*<!\[CDATA\[/i.test(page)
 }
 
 test('the scanner finds the links that a tree has, on pages made to mislead it', () => {

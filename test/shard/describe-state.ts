@@ -30,9 +30,10 @@ const MS_FIELDS = [
   'robotsHttpsUntilMs',
 ] as const
 
-export function describeState(state: State): unknown {
+/** @param hasNames  names of hosts are a cache: a replay leaves out those that no item brings along */
+export function describeState(state: State, hasNames = true): unknown {
   const hosts = []
-  for (let id = 1; id <= state.hosts.count; id++) hosts.push(describeHost(state, id))
+  for (let id = 1; id <= state.hosts.count; id++) hosts.push(describeHost(state, id, hasNames))
   const relinks: number[] = []
   state.relinks.forEach((...words) => {
     relinks.push(...words)
@@ -72,7 +73,7 @@ function describeTable(table: OrderedTable): string[] {
   return entries
 }
 
-function describeHost(state: State, id: number): unknown {
+function describeHost(state: State, id: number, hasNames: boolean): unknown {
   const { hosts } = state
   const key = hosts.keyOf(id)
   return {
@@ -81,7 +82,7 @@ function describeHost(state: State, id: number): unknown {
     flags: hosts.get(id, HOST.flags) & HOST_FLAGS_DIGESTED,
     fields: PLAIN_FIELDS.map((field) => `${field} ${hosts.get(id, HOST[field])}`),
     times: MS_FIELDS.map((field) => `${field} ${hosts.getMs(id, HOST[field])}`),
-    name: hosts.name(id),
+    name: hasNames ? hosts.name(id) : '',
     addresses: hosts.addresses(id),
     preferred: describeQueue(state, id, HOST.queuePreferred),
     queue: describeQueue(state, id, HOST.queue),

@@ -22,7 +22,7 @@ import { packKindAndArg } from '../../src/log/format.ts'
 const HOSTS = 40
 const PATHS = 60
 const TIMING = { connectMs: 1, firstByteMs: 2, totalMs: 3 }
-const SETTINGS = resolveSettings({
+export const SETTINGS = resolveSettings({
   scope: 'any',
   order: 'priority',
   prefer: ['/p[0-9]*5$'],
@@ -43,6 +43,7 @@ export interface History {
   readonly steps: Step[]
   /** Makes about so many events more. */
   run(count: number): void
+  addSeeds(): void
 }
 
 /** Applies a record to a state. */
@@ -54,23 +55,39 @@ export function applyStep(state: State, { event, segment, position }: Step): voi
   evolve(state, Uint32Array.from(words), 0, words.length / ITEM_WORDS, segment, () => event)
 }
 
+/** A history of a state of its own, from its first `open` on. */
 export function createHistory(random: Random): History {
-  const history = new RandomHistory(random)
+  const history = new RandomHistory(random, createState(), undefined)
+  history.begin()
   return history
 }
 
+/** What a shard whose crawl was begun goes through: its own state, its own way to apply an event. */
+export function continueHistory(random: Random, state: State, links: Map<Key, Link>, apply: Apply): History {
+  return new RandomHistory(random, state, apply, links)
+}
+
+type Apply = (event: CrawlEvent) => void
+
 class RandomHistory implements History {
-  readonly state = createState()
+  readonly state: State
   readonly steps: Step[] = []
-  private readonly links = new Map<Key, Link>()
+  private readonly links: Map<Key, Link>
   private readonly random: Random
+  private readonly applyElsewhere: Apply | undefined
   private nowMs = 1_700_000_000_000
   private segment = 1
   private position = 96
   private seedLines = 0
 
-  constructor(random: Random) {
+  constructor(random: Random, state: State, apply: Apply | undefined, links = new Map<Key, Link>()) {
     this.random = random
+    this.state = state
+    this.links = links
+    this.applyElsewhere = apply
+  }
+
+  begin(): void {
     const settings = JSON.stringify(SETTINGS)
     const crawlId = '0123456789abcdef0123456789abcdef'
     this.apply({ kind: KIND.open, crawlId, pid: 1, version: '0', shard: 0, shardCount: 1, settings })
@@ -118,7 +135,8 @@ class RandomHistory implements History {
     }
     const step = { segment: this.segment, position: this.position, event }
     this.position += 100 + this.below(1000)
-    applyStep(this.state, step)
+    if (this.applyElsewhere === undefined) applyStep(this.state, step)
+    else this.applyElsewhere(event)
     this.steps.push(step)
     if ('groups' in event && event.kind !== KIND.claim) {
       for (const { links } of event.groups) for (const link of links) this.links.set(link.key, link)
@@ -155,7 +173,7 @@ class RandomHistory implements History {
     }))
   }
 
-  private addSeeds(): void {
+  addSeeds(): void {
     const urls = Array.from({ length: 1 + this.below(20) }, () => this.url())
     this.seedLines += urls.length
     this.observe({ kind: 'seeds', source: 1 + this.below(3), lines: this.seedLines, isLast: this.below(3) === 0, urls })

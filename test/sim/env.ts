@@ -80,20 +80,23 @@ class SimulatedWeb implements Web {
     time.after(reply.latencyMs, () => {
       if (!this.#inFlight.delete(request)) return
       if (reply.isDeadly) throw new Death('process')
-      politeness.end(request, reply)
+      politeness.end(request, reply, this.#isTriedElsewhere(request, reply))
       this.#noteContinuation(request, reply)
       done(reply.result)
     })
   }
 
+  #isTriedElsewhere({ url, address }: FetchRequest, { result }: Reply): boolean {
+    return result.kind === 'trouble' && !result.connected && this.#world.servers.addressAfter(url, address) !== undefined
+  }
+
   /** What may be requested next without another claim. */
-  #noteContinuation({ url, address }: FetchRequest, { result }: Reply): void {
+  #noteContinuation(request: FetchRequest, reply: Reply): void {
     const { servers, politeness } = this.#world
-    if (result.kind === 'trouble') {
-      const next = servers.addressAfter(url, address)
-      if (!result.connected && next !== undefined) politeness.willTryAt(url, next)
-      return
-    }
+    const { url, address } = request
+    const { result } = reply
+    if (this.#isTriedElsewhere(request, reply)) politeness.willTryAt(url, servers.addressAfter(url, address)!)
+    if (result.kind === 'trouble') return
     const location = result.headers.find(([name]) => name === 'location')?.[1]
     if (/\/robots[^/]*(?:\.txt|\/[^/]*)$/.test(url) && location !== undefined) politeness.willFollow(url, new URL(location, url).href)
   }

@@ -68,10 +68,13 @@ export class Politeness {
     contact.inFlight++
   }
 
-  end(request: FetchRequest, reply: Reply): void {
+  /** @param isContinued the same claim goes on at another address */
+  end(request: FetchRequest, reply: Reply, isContinued: boolean): void {
     if (this.#foreign.has(request)) return
     const contact = this.#contact(new URL(request.url).host)
     contact.inFlight--
+    // Where nobody accepted the connection the next address is tried: that is no answer yet.
+    if (isContinued) return
     contact.endMs = this.#time.nowMs
     // A robots.txt may be several answers: for how long its host is left alone after it is not looked at.
     contact.lastMs = /\/robots[^/]*$/.test(request.url) ? 0 : reply.latencyMs

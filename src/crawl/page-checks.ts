@@ -1,0 +1,63 @@
+/** Whether the pages that events refer to are there, are theirs, and have the bodies that were noted. */
+import { hash } from 'node:crypto'
+import type { Key } from '../base/md5.ts'
+import type { Stored } from '../core/event.ts'
+import { KIND } from '../core/kind.ts'
+import type { DecodeContent } from '../env/content.ts'
+import { comparePositions, type Position } from '../log/format.ts'
+import { eventOf } from '../shard/link-source.ts'
+import type { OpenedShard } from '../shard/opening.ts'
+import { bodyOf, readPage } from '../shard/pages.ts'
+import { type Trouble, troubleOfError } from './trouble.ts'
+
+/** Pages told of one by one; beyond, they are only counted. */
+const TROUBLES_MAX = 100
+
+/**
+ * Reads every page that an event before `end` refers to.
+ *
+ * @param troubles  what is wrong is appended
+ * @returns pages read. Cost: a read or two per page, nearly in the order in which they stand, and one SHA-256 each.
+ */
+export function verifyPages(logs: OpenedShard, end: Position, decode: DecodeContent, troubles: Trouble[]): number {
+  let checked = 0
+  let untold = 0
+  for (const { number } of logs.events.segments) {
+    if (number > end.segment) break
+    logs.events.scan(number, (record) => {
+      if (record.kind !== KIND.fetched && record.kind !== KIND.failed) return
+      if (comparePositions({ segment: number, position: record.position }, end) >= 0) return
+      const event = eventOf(record, number)
+      if (!('stored' in event) || event.stored === undefined) return
+      checked++
+      const { key, url } = event.attempt.link
+      const wrong = troubleOfPage(logs, event.stored, key, decode)
+      if (wrong === undefined) return
+      if (troubles.length >= TROUBLES_MAX) untold++
+      else troubles.push({ ...wrong, message: `The page of ${url}: ${wrong.message}`, segment: number, offset: record.position })
+    })
+  }
+  if (untold > 0) troubles.push(problem(`${untold} more pages are damaged.`))
+  return checked
+}
+
+function troubleOfPage(logs: OpenedShard, stored: Stored, key: Key, decode: DecodeContent): Trouble | undefined {
+  try {
+    const page = readPage(logs.pages, stored.page, decode)
+    if (page === undefined) return problem('it is missing.')
+    if (page.key !== key) return problem('another page stands in its place.')
+    const body = bodyOf(logs.pages, page, decode)
+    if (body.length !== page.bodyBytes || body.length !== stored.bodyBytes) return problem(`its body has ${body.length} bytes, not ${stored.bodyBytes}.`)
+    const sha256 = hash('sha256', body, 'binary')
+    if (sha256 !== page.sha256 || sha256.slice(0, 16) !== stored.content) return problem('its body has another SHA-256 than was noted.')
+    return undefined
+  } catch (error) {
+    const trouble = troubleOfError(error, 'references')
+    if (trouble === undefined) throw error
+    return trouble
+  }
+}
+
+function problem(message: string): Trouble {
+  return { where: 'references', isDamage: true, message, segment: null, offset: null, bytes: null }
+}
