@@ -4,8 +4,8 @@
  *
  *     node scripts/checks/any-byte.ts [--cuts BYTES] [--flips N] [--whole-every N]
  *
- * Cuts: at every byte of the last 64 KiB of the events' VAL and of the pages'. Flips: single bits, over VAL and KEY of
- * both logs. All on a disk in memory; images and crawl.db are damaged by damaged-files.ts.
+ * Cuts: at every byte of the last 64 KiB of the events' VAL, at every seventh of the pages'. Flips: single bits, over VAL
+ * and KEY of both logs, the image of a checkpoint, and crawl.db. On a disk in memory, but for crawl.db.
  */
 import { parseArgs } from 'node:util'
 import { createState } from '../../src/core/state.ts'
@@ -15,6 +15,7 @@ import { replay } from '../../src/shard/replay.ts'
 import { openLog } from '../../src/log/recover.ts'
 import type { SimulatedDisk } from '../../test/sim/disk.ts'
 import { Bench, type Damage, type Report } from './damage.ts'
+import { flipDatabase, flipImage } from './damaged-checkpoints.ts'
 import { type SegmentFacts, factsOfLog } from './log-facts.ts'
 import { crawlSample, SHARD } from './sample-crawl.ts'
 import { type LogName, type ShardFacts, shardFacts, verdictOfCut, verdictOfFlip, verdictOfKeyFlip } from './verdicts.ts'
@@ -42,9 +43,13 @@ export async function checkAnyByte(options: AnyByteOptions, tell: (text: string)
     const facts = shardFacts(disk, digestsOf(disk, report))
     tell(`${name}: ${describe(facts)}`)
     const bench = new Bench(name, disk, facts, report)
-    for (const log of ['events', 'pages'] as const) cutLog(bench, disk, facts, log, options, tell)
-    flipLogs(bench, disk, facts, Math.ceil(options.flips / 2), tell)
+    cutLog(bench, disk, facts, 'events', options, tell)
+    cutLog(bench, disk, facts, 'pages', { ...options, cutStep: options.cutStep * PAGES_STEP }, tell)
+    flipLogs(bench, disk, facts, Math.ceil(options.flips * 0.4), tell)
   }
+  flipImage(sample, Math.ceil(options.flips * 0.15), report)
+  flipDatabase(sample, Math.ceil(options.flips * 0.05), report)
+  tell(`checkpoints: ${report.disagreements.length} disagreements`)
   return report
 }
 
@@ -73,6 +78,8 @@ function digestsOf(disk: SimulatedDisk, report: Report): string[] {
 }
 
 const AUDIT_EVERY = 20
+/** Pages are large, and one byte of a body is as good as the next. */
+const PAGES_STEP = 7
 
 function describe(facts: ShardFacts): string {
   const part = (name: string, segments: readonly SegmentFacts[]): string => {

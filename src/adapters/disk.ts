@@ -129,14 +129,28 @@ function syncDirectory(path: string): void {
 }
 
 /** The names of the directories made are durable too: a log in them would be lost with them otherwise. */
+/**
+ * Parents first, one call each: Node's own recursion does not end where a parent can be seen but nothing made in it
+ * (`/proc`). Each new name is durable when this returns.
+ */
 function makeDirectory(path: string): void {
-  const first = attempt(path, () => mkdirSync(path, { recursive: true }))
-  if (first === undefined) return
-  const top = dirname(resolve(first))
-  for (let parent = dirname(resolve(path)); parent.length >= top.length; parent = dirname(parent)) {
-    syncDirectory(parent)
-    if (parent === top) break
-  }
+  const absolute = resolve(path)
+  if (isDirectory(absolute)) return
+  const parent = dirname(absolute)
+  if (parent !== absolute) makeDirectory(parent)
+  attempt(path, () => {
+    try {
+      mkdirSync(absolute)
+    } catch (error) {
+      // Another process may have made it meanwhile.
+      if (codeOf(error) !== 'EEXIST' || !isDirectory(absolute)) throw error
+    }
+  })
+  syncDirectory(parent)
+}
+
+function isDirectory(path: string): boolean {
+  return attempt(path, () => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
 }
 
 function list(directory: string): string[] {

@@ -34,7 +34,7 @@ export function migrate(database: Database, directory = DIRECTORY): number {
   return schemaOf(database)
 }
 
-export function schemaOf(database: Database): number {
+function schemaOf(database: Database): number {
   return database.pragma('user_version', { simple: true }) as number
 }
 

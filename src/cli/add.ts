@@ -27,7 +27,8 @@ export async function run(args: Arguments): Promise<number> {
   const log = createCrawlLog(layout.log)
   log.write('info', 'add', { source })
   const live = (await ask(root, { do: 'add', source })) as Status | undefined
-  const added = live === undefined ? await addToStopped(root, log) : { added: null, pending: live.pending, running: true }
+  const added =
+    live === undefined ? await addToStopped(root, log) : { added: null, pending: live.pending, running: true }
   if (args.isJson) process.stdout.write(`${jsonLine(added)}\n`)
   else process.stdout.write(`${sentenceOf(added, root)}\n`)
   return EXIT.done

@@ -4,9 +4,10 @@
  */
 import yargs from 'yargs'
 import { nearestName } from '../core/nearest-name.ts'
-import { SETTING_OPTIONS, type SettingOption } from '../core/setting-options.ts'
 import type { Command, Option } from './command.ts'
+import { commandHelp } from './command-help.ts'
 import { usageError } from './errors.ts'
+import { settingOptions } from './setting-flags.ts'
 
 export interface Arguments {
   readonly command: Command
@@ -42,13 +43,13 @@ export function parseArguments(command: Command, argv: readonly string[]): Argum
   } catch (error) {
     throw usageError(sentence(error), helpHint(command))
   }
-  if (parsed.help === true) return { help: helpOf(command, own, settings) }
+  if (parsed.help === true) return { help: commandHelp(command, own, settings) }
   const values: Record<string, string | readonly string[] | boolean | undefined> = {}
   for (const [name, value] of Object.entries(parsed)) {
     if (name === '_' || name === '$0' || name === 'h' || name === 'q' || value === undefined) continue
     const option = own[name] ?? settings[name]
     if (option === undefined) throw unknownOption(command, name, value, [...Object.keys(own), ...Object.keys(settings)])
-    values[name] = valueOf(option, name, value)
+    values[name] = givenValue(option, name, value)
   }
   const positionals = readPositionals(command, (parsed._ as unknown[]).map(String))
   return { command, positionals, values, isJson: values.json === true, isQuiet: values.quiet === true }
@@ -80,7 +81,7 @@ function createParser(command: Command, own: Readonly<Record<string, Option>>, s
 }
 
 /** Of an option given twice the last one counts; lists keep all. */
-function valueOf(option: Option, name: string, value: unknown): string | readonly string[] | boolean {
+function givenValue(option: Option, name: string, value: unknown): string | readonly string[] | boolean {
   if (option.type === 'texts') return value === false ? [] : (Array.isArray(value) ? value : [value]).map(String)
   const last: unknown = Array.isArray(value) ? value.at(-1) : value
   if (option.type === 'flag') return last === true
@@ -98,7 +99,8 @@ function readPositionals(command: Command, given: readonly string[]): Record<str
     positionals[name] = taken
     next += taken.length
   }
-  if (next < given.length) throw usageError(`${JSON.stringify(given[next])} is one argument too many.`, helpHint(command))
+  if (next < given.length)
+    throw usageError(`${JSON.stringify(given[next])} is one argument too many.`, helpHint(command))
   return positionals
 }
 
@@ -119,33 +121,6 @@ function sentence(error: unknown): string {
   return missing === undefined ? text : `--${missing} needs a value.`
 }
 
-/** The settings as options of the command line; those that only a file can hold are left out. */
-function settingOptions(): Readonly<Record<string, Option>> {
-  const options: Record<string, Option> = {}
-  for (const setting of Object.values(SETTING_OPTIONS)) {
-    if (setting.kind !== 'rules' && setting.kind !== 'hosts') options[setting.option] = optionOf(setting)
-  }
-  return options
-}
-
-function optionOf(setting: SettingOption): Option {
-  const { help } = setting
-  switch (setting.kind) {
-    case 'flag':
-      return { type: 'flag', help }
-    case 'texts':
-      return { type: 'texts', value: 'TEXT', help }
-    case 'expressions':
-      return { type: 'texts', value: 'RE', help }
-    case 'word':
-      return { type: 'text', value: setting.words.join('|'), help }
-    default:
-      return { type: 'text', value: VALUE_NAMES[setting.kind as keyof typeof VALUE_NAMES], help }
-  }
-}
-
-const VALUE_NAMES = { duration: 'TIME', size: 'SIZE', count: 'N', number: 'X', text: 'TEXT' } as const
-
 /** The directory of the crawl: `--dir`, the positional DIR, or `CRAWLER_DIR`. Errors: USAGE where two differ. */
 export function dirOf(args: Arguments): string {
   const named = args.values.dir as string | undefined
@@ -162,43 +137,4 @@ export function textOf(args: Arguments, name: string): string | undefined {
 
 export function textsOf(args: Arguments, name: string): readonly string[] {
   return (args.values[name] as readonly string[] | undefined) ?? []
-}
-
-const HELP_WIDTH = 80
-
-function helpOf(command: Command, own: Readonly<Record<string, Option>>, settings: typeof own): string {
-  const names = command.positionals.map(({ name, isMany, isRequired }) => {
-    const shown = isMany ? `${name}...` : name
-    return isRequired ? shown : `[${shown}]`
-  })
-  const groups = [{ title: 'Options', options: own }]
-  if (command.takesSettings) groups.push({ title: 'Options of the crawl', options: settings })
-  let text = `Usage: crawler ${[command.name, ...names].join(' ')} [options]\n\n${command.summary}.\n`
-  for (const { title, options } of groups) text += `\n${title}:\n${optionLines(options)}`
-  return `${text}\nExamples:\n${command.examples.map((line) => `  ${line}\n`).join('')}`
-}
-
-/** Name and value left, help right; a name too long for its column stands on a line of its own. */
-function optionLines(options: Readonly<Record<string, Option>>): string {
-  const nameWidth = 26
-  let text = ''
-  for (const [name, { value, help }] of Object.entries(options)) {
-    const left = value === undefined ? `  --${name}` : `  --${name} ${value}`
-    const lines = wrapped(help, HELP_WIDTH - nameWidth - 2)
-    text += left.length <= nameWidth ? `${left.padEnd(nameWidth)}  ` : `${left}\n${' '.repeat(nameWidth + 2)}`
-    text += `${lines.join(`\n${' '.repeat(nameWidth + 2)}`)}\n`
-  }
-  return text
-}
-
-function wrapped(text: string, width: number): string[] {
-  const lines: string[] = []
-  let line = ''
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > width) {
-      lines.push(line)
-      line = word
-    } else line = line === '' ? word : `${line} ${word}`
-  }
-  return [...lines, line]
 }

@@ -19,7 +19,10 @@ export async function ask(root: string, request: Readonly<Record<string, unknown
   try {
     return await Promise.race([askCrawl(socketPathOf(root), request), late])
   } catch (error) {
-    throw usageError(`The crawl that runs in ${root} says: ${(error as Error).message}.`, 'Look at its output, or stop it and try again.')
+    throw usageError(
+      `The crawl that runs in ${root} says: ${(error as Error).message}.`,
+      'Look at its output, or stop it and try again.',
+    )
   } finally {
     clearTimeout(timer)
   }

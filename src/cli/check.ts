@@ -5,7 +5,7 @@ import type { Arguments } from './arguments.ts'
 import { ask } from './asking.ts'
 import { EXIT, usageError } from './errors.ts'
 import { crawlNamed, urlNamed, withPast } from './reading.ts'
-import { duration, escapeLine, jsonLine, table } from './text.ts'
+import { duration, escapeLine, jsonLine, labelled } from './text.ts'
 
 type Answer = UrlCheck | { readonly refused: string }
 
@@ -15,7 +15,14 @@ export async function run(args: Arguments): Promise<number> {
   const live = (await ask(root, { do: 'check', url })) as Answer | undefined
   const check =
     live ??
-    withPast(layout, ({ state, logs }) => checkUrl(state, createLinkSource(logs.events, state, () => 0), url, Date.now()))
+    withPast(layout, ({ state, logs }) =>
+      checkUrl(
+        state,
+        createLinkSource(logs.events, state, () => 0),
+        url,
+        Date.now(),
+      ),
+    )
   if ('refused' in check) throw usageError(`${url} is no URL that could be crawled: ${check.refused}.`)
   process.stdout.write(args.isJson ? `${jsonLine(check)}\n` : `${linesOf(check).join('\n')}\n`)
   return EXIT.done
@@ -23,7 +30,7 @@ export async function run(args: Arguments): Promise<number> {
 
 function linesOf(check: UrlCheck): string[] {
   const { url, state, scope, robots, addresses, addressesAllowed, badUntil, blockedUntil, delayMs } = check
-  const rows = [
+  return labelled([
     ['url', escapeLine(url)],
     ['state', state === '' ? 'unknown to this crawl' : state],
     ['scope', scope],
@@ -31,8 +38,7 @@ function linesOf(check: UrlCheck): string[] {
     ['addresses', addressText(addresses, addressesAllowed)],
     ['delay', `${duration(delayMs)} between two requests to its host`],
     ['contact', contactText(badUntil, blockedUntil)],
-  ]
-  return table(rows)
+  ])
 }
 
 const ROBOTS_TEXT: Readonly<Record<string, string>> = {

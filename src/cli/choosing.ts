@@ -14,7 +14,7 @@ import { usageError } from './errors.ts'
 
 const PREFIX = 'CRAWLER_'
 /** Variables that are no settings. */
-const OTHER_VARIABLES: readonly string[] = ['CRAWLER_DIR', 'CRAWLER_CONFIG']
+const OTHER_VARIABLES: readonly string[] = ['CRAWLER_DIR', 'CRAWLER_CONFIG', 'CRAWLER_SEGMENT_BYTES']
 
 /**
  * @returns the settings chosen, without defaults. Errors: USAGE with one line per problem.
@@ -46,13 +46,19 @@ function readConfig(path: string): Readonly<Record<string, unknown>> {
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    throw usageError(`The configuration ${path} cannot be read: ${(error as Error).message}`, 'Check the path after --config.')
+    throw usageError(
+      `The configuration ${path} cannot be read: ${(error as Error).message}`,
+      'Check the path after --config.',
+    )
   }
   let config: unknown
   try {
     config = parseYaml(text)
   } catch (error) {
-    throw usageError(`The configuration ${path} is neither JSON nor YAML: ${(error as Error).message}`, 'Mend the file.')
+    throw usageError(
+      `The configuration ${path} is neither JSON nor YAML: ${(error as Error).message}`,
+      'Mend the file.',
+    )
   }
   if (config === null || config === undefined) return {}
   if (typeof config !== 'object' || Array.isArray(config)) {
@@ -75,7 +81,10 @@ function variables(problems: string[]): Record<string, unknown> {
       continue
     }
     // What nothing here resembles is somebody else's: containers get CRAWLER_PORT and the like from their surroundings.
-    const near = nearestName(name.slice(PREFIX.length), known.map((each) => each.slice(PREFIX.length)))
+    const near = nearestName(
+      name.slice(PREFIX.length),
+      known.map((each) => each.slice(PREFIX.length)),
+    )
     if (near !== undefined) problems.push(`The variable ${name} is unknown; did you mean ${PREFIX}${near}?`)
   }
   return chosen
@@ -107,7 +116,9 @@ export function refuseFixed(current: Settings, changes: Readonly<Partial<Setting
     (key) => !CHANGEABLE.includes(key) && JSON.stringify(changes[key]) !== JSON.stringify(current[key]),
   )
   if (fixed.length === 0) return
-  const lines = fixed.map((key) => `--${SETTING_OPTIONS[key].option} was fixed when the crawl began: ${shown(current[key])}.`)
+  const lines = fixed.map(
+    (key) => `--${SETTING_OPTIONS[key].option} was fixed when the crawl began: ${shown(current[key])}.`,
+  )
   throw usageError(lines.join('\n'), 'Leave it out, or start another crawl with --dir.')
 }
 

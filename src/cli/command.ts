@@ -15,6 +15,8 @@ export interface Option {
   readonly type: 'flag' | 'text' | 'texts'
   /** Name of the value in the help. */
   readonly value?: string
+  /** A flag that is on where nothing is said: the help shows how to turn it off. */
+  readonly isOn?: true
 }
 
 export interface Command {

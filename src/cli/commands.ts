@@ -19,7 +19,10 @@ export const COMMANDS: readonly Command[] = [
     positionals: [URLS],
     options: { seeds: SEEDS, config: CONFIG, quiet: QUIET },
     takesSettings: true,
-    examples: ['crawler start https://example.org/ --depth 3', 'crawler start --seeds urls.txt --scope any --dir logs/wide'],
+    examples: [
+      'crawler start https://example.org/ --depth 3',
+      'crawler start --seeds urls.txt --scope any --dir logs/wide',
+    ],
     load: () => import('./start.ts'),
   },
   {
@@ -75,7 +78,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'urls',
     group: 'Look',
-    summary: 'The URLs, one a line',
+    summary: 'The URLs, one a line, in the order of the log',
     positionals: [DIR],
     options: {
       state: { type: 'texts', value: 'STATE', help: 'Only pending, processing, done, failed or refused' },

@@ -2,12 +2,14 @@
  * A crawl in the foreground: what `start` and `resume` have in common. Signals stop it, progress and a summary go to
  * stderr, the figures to stdout, and how it ended is the exit code.
  */
+import { firstTroubleIn } from '../crawl/first-trouble.ts'
 import type { CrawlEnd, CrawlListener } from '../crawl/running.ts'
 import type { OpenCrawl } from '../crawl/starting.ts'
 import type { Arguments } from './arguments.ts'
 import type { CrawlLog } from './crawl-log.ts'
 import { EXIT } from './errors.ts'
 import { type Progress, showProgress } from './progress.ts'
+import { withLogs } from './reading.ts'
 import { type CrawlFigures, summaryOf } from './summary.ts'
 import { escapeLine, jsonLine, withoutUserinfo } from './text.ts'
 
@@ -59,14 +61,16 @@ export async function crawlToItsEnd(foreground: Foreground): Promise<number> {
   }
   await open.close()
   forgetSignals()
+  const { pages } = crawl.shard.state
   const figures: CrawlFigures = {
     end,
     root,
     act,
     runMs: performance.now() - startedMs,
-    pages: crawl.shard.state.pages,
-    newPages: crawl.shard.state.pages - pagesBefore,
+    pages,
+    newPages: pages - pagesBefore,
     reasons: crawl.reasons(),
+    firstTrouble: pages > 0 ? undefined : withLogs(open.layout, firstTroubleIn),
   }
   return conclude(foreground, figures)
 }
@@ -88,7 +92,13 @@ async function closeQuietly(open: OpenCrawl): Promise<void> {
 function conclude({ args, log }: Foreground, figures: CrawlFigures): number {
   const { end, act } = figures
   const elapsedMs = Math.round(performance.now())
-  log.write('info', 'end', { kind: end.kind, reason: end.reason, elapsedMs, ...end.status, reasons: Object.fromEntries(figures.reasons) })
+  log.write('info', 'end', {
+    kind: end.kind,
+    reason: end.reason,
+    elapsedMs,
+    ...end.status,
+    reasons: Object.fromEntries(figures.reasons),
+  })
   const code = exitCodeOf(figures)
   const isWanted = !args.isQuiet || (code === EXIT.error && act !== 'resume-finished')
   if (isWanted) process.stderr.write(`${summaryOf(figures)}\n`)
@@ -101,6 +111,17 @@ function exitCodeOf({ end, act, pages }: CrawlFigures): number {
   if (!end.status.finished) return EXIT.stopped
   if (act === 'resume-finished') return EXIT.done
   return pages > 0 ? EXIT.done : EXIT.error
+}
+
+/** Opens a crawl. A signal meanwhile ends the process: nothing is under way that an opening does not mend. */
+export async function openInForeground(opening: () => Promise<OpenCrawl>): Promise<OpenCrawl> {
+  const onSignal = (): void => process.exit(EXIT.stopped)
+  for (const signal of SIGNALS) process.on(signal, onSignal)
+  try {
+    return await opening()
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, onSignal)
+  }
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const

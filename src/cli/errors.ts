@@ -68,7 +68,8 @@ const DENIED_CODES: readonly unknown[] = ['EACCES', 'EPERM', 'EROFS']
 /** Errors of the system and of damaged values as CrawlErrors; undefined for anything else. */
 function toCrawlError(thrown: unknown): CrawlError | undefined {
   if (thrown instanceof CrawlError) return thrown
-  if (thrown instanceof MalformedValue) return new CrawlError('LOG_CORRUPT', `A record cannot be read: ${thrown.message}.`)
+  if (thrown instanceof MalformedValue)
+    return new CrawlError('LOG_CORRUPT', `A record cannot be read: ${thrown.message}.`)
   if (!(thrown instanceof Error)) return undefined
   const { code, path } = thrown as NodeJS.ErrnoException
   const facts = path === undefined ? {} : { path }

@@ -1,5 +1,5 @@
 /** `explain URL [DIR]`: all that happened to one URL. */
-import { type Explanation, type ExplainedEvent, explainUrl } from '../crawl/explain.ts'
+import { type ExplainedEvent, type Explanation, explainUrl } from '../crawl/explain.ts'
 import { forEachTurnedAway, type TurnedAwayLink } from '../crawl/urls.ts'
 import type { OpenedShard } from '../shard/opening.ts'
 import type { Arguments } from './arguments.ts'
@@ -44,7 +44,8 @@ function textOf({ url, state, events, waits }: Explanation): string[] {
   }
   if (state === 'pending') {
     lines.push('')
-    for (const { what, until } of waits) lines.push(`waits for ${escapeLine(what)}${until === null ? '' : ` until ${until}`}`)
+    for (const { what, until } of waits)
+      lines.push(`waits for ${escapeLine(what)}${until === null ? '' : ` until ${until}`}`)
     if (waits.length === 0) lines.push('waits for its turn in the queue of its host')
   }
   return lines
@@ -63,7 +64,10 @@ function sentencesOf(event: ExplainedEvent): string[] {
       return [event.death === true ? 'given back: the process died' : 'given back: the crawl was stopped']
     case 'shorter':
     case 'relink':
-      return [`a shorter way was found, depth ${event.depth}`, ...(event.from === undefined ? [] : [`on ${event.from}`])]
+      return [
+        `a shorter way was found, depth ${event.depth}`,
+        ...(event.from === undefined ? [] : [`on ${event.from}`]),
+      ]
     case 'relinked':
       return [`its links were admitted again: ${plural(event.links as number, 'new link')}`]
     case 'refused':
@@ -71,9 +75,14 @@ function sentencesOf(event: ExplainedEvent): string[] {
     case 'fetched':
       return [`answered ${event.status}`, ...attemptSentences(event), ...linkSentences(event)]
     case 'retry':
-      return [`attempt ${event.attempt} failed: ${classAndStatus(event)}`, ...attemptSentences(event), `next attempt ${event.due ?? 'at once'}`]
+      return [
+        `attempt ${event.attempt} failed: ${classAndStatus(event)}`,
+        ...attemptSentences(event),
+        `next attempt ${event.due ?? 'at once'}`,
+      ]
     case 'failed':
-      if (event.class === 'host.bad') return [`failed: host.bad (${event.because ?? 'its host is bad'}), until ${event.until}`]
+      if (event.class === 'host.bad')
+        return [`failed: host.bad (${event.because ?? 'its host is bad'}), until ${event.until}`]
       return [`failed: ${classAndStatus(event)}`, ...attemptSentences(event)]
     default:
       return [event.kind]
@@ -82,8 +91,14 @@ function sentencesOf(event: ExplainedEvent): string[] {
 
 function foundSentences(event: ExplainedEvent, verb: string): string[] {
   const depth = `depth ${event.depth}, by rule: ${event.rule}`
-  const lines = [event.from === null || event.from === undefined ? `${verb} as a seed${event.source === undefined ? '' : ` in ${event.source}`}` : `${verb} on ${event.from}`, depth]
-  if (Array.isArray(event.redirects)) lines.push(`redirected by ${event.redirects.map((hop) => hop ?? '?').join(', then ')}`)
+  const lines = [
+    event.from === null || event.from === undefined
+      ? `${verb} as a seed${event.source === undefined ? '' : ` in ${event.source}`}`
+      : `${verb} on ${event.from}`,
+    depth,
+  ]
+  if (Array.isArray(event.redirects))
+    lines.push(`redirected by ${event.redirects.map((hop) => hop ?? '?').join(', then ')}`)
   return lines
 }
 
@@ -96,7 +111,9 @@ function attemptSentences(event: ExplainedEvent): string[] {
   if (typeof event.location === 'string') lines.push(`redirects to ${event.location}`)
   if (typeof event.address === 'string') {
     const { connectMs, firstByteMs, totalMs } = event
-    lines.push(`attempt ${event.attempt} at ${event.address}: ${totalMs} ms (connection ${connectMs} ms, first byte ${firstByteMs} ms)`)
+    lines.push(
+      `attempt ${event.attempt} at ${event.address}: ${totalMs} ms (connection ${connectMs} ms, first byte ${firstByteMs} ms)`,
+    )
   }
   if (typeof event.message === 'string') lines.push(event.message)
   if (typeof event.bodyBytes === 'number') {
@@ -111,5 +128,7 @@ function linkSentences(event: ExplainedEvent): string[] {
   const turnedAway = Object.entries(event.turnedAway as Record<string, number>)
   if (event.links === 0 && event.known === 0 && turnedAway.length === 0) return []
   const away = turnedAway.map(([reason, number]) => `${reason} ${count(number)}`).join(', ')
-  return [`links: ${count(event.links as number)} new, ${count(event.known as number)} known${away === '' ? '' : `, turned away: ${away}`}`]
+  return [
+    `links: ${count(event.links as number)} new, ${count(event.known as number)} known${away === '' ? '' : `, turned away: ${away}`}`,
+  ]
 }

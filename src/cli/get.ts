@@ -32,13 +32,20 @@ function queryOf(args: Arguments): DomQuery | undefined {
   const isText = args.values.text === true
   const isTitle = args.values.title === true
   const isTree = select !== undefined || isText || isTitle
-  if (attr !== undefined && select === undefined) throw usageError('--attr needs --select.', 'For example: --select a --attr href.')
+  if (attr !== undefined && select === undefined)
+    throw usageError('--attr needs --select.', 'For example: --select a --attr href.')
   if (attr !== undefined && isText) throw usageError('--attr and --text exclude each other.', 'Leave out one.')
   if (isTitle && (select !== undefined || isText)) throw usageError('--title stands alone.', 'Leave out the others.')
   const others = ['raw', 'headers'].filter((name) => args.values[name] === true)
-  if (others.length + (isTree ? 1 : 0) > 1) throw usageError(`--${others.join(', --')} and what is asked of the page exclude each other.`, 'Leave out one.')
+  if (others.length + (isTree ? 1 : 0) > 1)
+    throw usageError(`--${others.join(', --')} and what is asked of the page exclude each other.`, 'Leave out one.')
   if (!isTree) return undefined
-  return { ...(select === undefined ? {} : { select }), ...(attr === undefined ? {} : { attr }), text: isText, title: isTitle }
+  return {
+    ...(select === undefined ? {} : { select }),
+    ...(attr === undefined ? {} : { attr }),
+    text: isText,
+    title: isTitle,
+  }
 }
 
 /** The body as text, by the charset that a browser would find. */
@@ -79,6 +86,10 @@ function printBody(answer: StoredAnswer, isRaw: boolean): number {
   const bytes = isRaw ? answer.raw : answer.body
   if (process.stdout.isTTY !== true) writeAll(bytes)
   else if (TEXT_TYPES.test(answer.contentType) && !isRaw) process.stdout.write(escapeLines(textOfBody(answer)))
-  else throw usageError(`The body (${answer.contentType === '' ? 'of no known type' : answer.contentType}) is not shown on a terminal.`, 'Send it to a file: > page')
+  else
+    throw usageError(
+      `The body (${answer.contentType === '' ? 'of no known type' : answer.contentType}) is not shown on a terminal.`,
+      'Send it to a file: > page',
+    )
   return EXIT.done
 }

@@ -57,7 +57,12 @@ async function look(dir: string): Promise<Listed> {
     return { dir, state: how.split(';')[0], status, message: '' }
   } catch (error) {
     if (!(error instanceof CrawlError)) throw error
-    return { dir, state: error.code === 'LOG_CORRUPT' ? 'damaged' : 'unreadable', status: undefined, message: error.message }
+    return {
+      dir,
+      state: error.code === 'LOG_CORRUPT' ? 'damaged' : 'unreadable',
+      status: undefined,
+      message: error.message,
+    }
   }
 }
 
@@ -66,7 +71,15 @@ function rowsOf(crawls: readonly Listed[]): string[] {
   const rows = crawls.map(({ dir, state, status, message }) => {
     if (status === undefined) return [escapeLine(dir), state, '', '', '', '', escapeLine(message)]
     const { done, failed, pending, processing, time } = status
-    return [escapeLine(dir), state, count(done), count(failed), count(pending + processing), bytes(status.bytes), time.slice(0, 19)]
+    return [
+      escapeLine(dir),
+      state,
+      count(done),
+      count(failed),
+      count(pending + processing),
+      bytes(status.bytes),
+      time.slice(0, 19),
+    ]
   })
   return table([head, ...rows], [2, 3, 4, 5])
 }

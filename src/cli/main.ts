@@ -10,7 +10,9 @@ import { COMMANDS } from './commands.ts'
 import { EXIT, reportError, usageError } from './errors.ts'
 
 // Who reads us may go away (`| head`, a closed terminal): that is no failure, and there is nobody to tell.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? EXIT.done : EXIT.error))
+process.stdout.on('error', (error: NodeJS.ErrnoException) =>
+  process.exit(error.code === 'EPIPE' ? EXIT.done : EXIT.error),
+)
 process.stderr.on('error', () => {})
 
 async function run(argv: readonly string[]): Promise<number> {
@@ -20,8 +22,11 @@ async function run(argv: readonly string[]): Promise<number> {
   if (name === 'help') return run([...argv.slice(at + 1), '--help'])
   const command = COMMANDS.find((candidate) => candidate.name === name)
   if (command === undefined) {
-    const near = nearestName(name, COMMANDS.map((candidate) => candidate.name))
-    throw usageError(`${JSON.stringify(name)} is no command.`, near === undefined ? undefined : `Did you mean \`crawler ${near}\`?`)
+    const near = nearestName(name, NAMES)
+    throw usageError(
+      `${JSON.stringify(name)} is no command.`,
+      near === undefined ? undefined : `Did you mean \`crawler ${near}\`?`,
+    )
   }
   const { parseArguments } = await import('./arguments.ts')
   const args = parseArguments(command, [...argv.slice(0, at), ...argv.slice(at + 1)])
@@ -30,11 +35,13 @@ async function run(argv: readonly string[]): Promise<number> {
   return runCommand(args)
 }
 
+const NAMES = COMMANDS.map(({ name }) => name)
+
 /** Place of the command: the first word that is none of the options before it, nor one of their values. */
 function commandAt(argv: readonly string[]): number {
   const first = argv.findIndex((word) => !word.startsWith('-'))
   if (first <= 0) return first
-  const known = argv.findIndex((word) => COMMANDS.some(({ name }) => name === word))
+  const known = argv.findIndex((word) => NAMES.includes(word))
   return known < 0 ? first : known
 }
 

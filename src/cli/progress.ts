@@ -4,7 +4,7 @@
  */
 import { URL_STATE } from '../core/state.ts'
 import type { RunningCrawl } from '../crawl/running.ts'
-import { bytes, count, cut, rate } from './text.ts'
+import { bytes, count, cut, plural, rate } from './text.ts'
 
 const TERMINAL_MS = 1000
 const FILE_MS = 10_000
@@ -59,6 +59,6 @@ function progressLine(crawl: RunningCrawl, samples: Sample[]): string {
     `${count(state.processing.count)} in flight`,
     `${count(state.counts[URL_STATE.failed])} failed`,
     bytes(totals.bytes),
-    `${count(waiting)} hosts waiting`,
+    `${plural(waiting, 'host')} waiting`,
   ].join('  ')
 }

@@ -2,14 +2,18 @@
 import { nodeDisk } from '../adapters/disk.ts'
 import { CrawlError } from '../base/errors.ts'
 import { type Layout, layoutOf } from '../crawl/layout.ts'
-import { closeLogs, type CrawlIdentity, crawlIn, type PastCrawl, readCrawl, type Until } from '../crawl/reading.ts'
+import { type CrawlIdentity, closeLogs, crawlIn, type PastCrawl, readCrawl, type Until } from '../crawl/reading.ts'
 import { seedOf } from '../crawl/seeds.ts'
 import { type OpenedShard, openShardLogs } from '../shard/opening.ts'
 import { type Arguments, dirOf } from './arguments.ts'
 import { usageError } from './errors.ts'
 
 /** The crawl in the directory that was named. Errors: DIR_NO_CRAWL. */
-export function crawlNamed(args: Arguments): { readonly root: string; readonly layout: Layout; readonly crawl: CrawlIdentity } {
+export function crawlNamed(args: Arguments): {
+  readonly root: string
+  readonly layout: Layout
+  readonly crawl: CrawlIdentity
+} {
   const root = dirOf(args)
   const layout = layoutOf(root)
   const crawl = crawlIn(nodeDisk, layout)
@@ -64,6 +68,9 @@ export function expressionOf(option: string, source: string | undefined): RegExp
   try {
     return new RegExp(source)
   } catch (error) {
-    throw usageError(`--${option} is ${JSON.stringify(source)}: ${(error as Error).message}.`, 'It must be a regular expression.')
+    throw usageError(
+      `--${option} is ${JSON.stringify(source)}: ${(error as Error).message}.`,
+      'It must be a regular expression.',
+    )
   }
 }

@@ -22,6 +22,9 @@ export async function run(args: Arguments): Promise<number> {
 
 /** All figures of a status as aligned lines. */
 function figuresOf(status: Status): string[] {
-  const rows = Object.entries(status).map(([name, value]) => [name, typeof value === 'number' ? count(value) : String(value)])
+  const rows = Object.entries(status).map(([name, value]) => [
+    name,
+    typeof value === 'number' ? count(value) : String(value),
+  ])
   return table(rows)
 }

@@ -9,7 +9,7 @@ import { VERSION } from '../crawl/version.ts'
 import { type Arguments, dirOf } from './arguments.ts'
 import { chosenSettings, refuseFixed } from './choosing.ts'
 import { createCrawlLog, shownSettings } from './crawl-log.ts'
-import { crawlToItsEnd, listenerOf } from './crawling.ts'
+import { crawlToItsEnd, listenerOf, openInForeground } from './crawling.ts'
 
 export async function run(args: Arguments): Promise<number> {
   const root = dirOf(args)
@@ -20,7 +20,7 @@ export async function run(args: Arguments): Promise<number> {
   }
   const log = createCrawlLog(layoutOf(root).log)
   const listener = listenerOf(log)
-  const open = await resumeCrawl(root, changes, listener)
+  const open = await openInForeground(() => resumeCrawl(root, changes, listener))
   const { state } = open.crawl.shard
   log.write('info', 'resume', { version: VERSION, dir: root, settings: shownSettings(state.settings) })
   return crawlToItsEnd({ open, args, root, log, listener, act: isComplete(state) ? 'resume-finished' : 'resume' })

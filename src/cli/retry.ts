@@ -47,5 +47,8 @@ async function retryStopped(
 function refuseRefusals(wanted: string): void {
   const words = (Object.keys(REASONS) as Reason[]).filter((reason) => isClass(reason, wanted))
   if (words.some((word) => REASONS[word] < REASONS['robots.denied'])) return
-  throw usageError(`${wanted} is no failure but a refusal, which is not tried again.`, 'Change the rule with `crawler resume`, then name the URLs to `crawler add`.')
+  throw usageError(
+    `${wanted} is no failure but a refusal, which is not tried again.`,
+    'Change the rule with `crawler resume`, then name the URLs to `crawler add`.',
+  )
 }

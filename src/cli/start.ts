@@ -8,7 +8,7 @@ import { VERSION } from '../crawl/version.ts'
 import { type Arguments, dirOf, textsOf } from './arguments.ts'
 import { chosenSettings } from './choosing.ts'
 import { createCrawlLog, shownSettings } from './crawl-log.ts'
-import { crawlToItsEnd, listenerOf } from './crawling.ts'
+import { crawlToItsEnd, listenerOf, openInForeground } from './crawling.ts'
 import { usageError } from './errors.ts'
 
 export async function run(args: Arguments): Promise<number> {
@@ -18,7 +18,7 @@ export async function run(args: Arguments): Promise<number> {
   const seeds = seedsOf(args, settings)
   const log = createCrawlLog(layoutOf(root).log)
   const listener = listenerOf(log)
-  const open = await startCrawl(root, settings, seeds, listener)
+  const open = await openInForeground(() => startCrawl(root, settings, seeds, listener))
   log.write('info', 'start', { version: VERSION, dir: root, settings: shownSettings(settings) })
   return crawlToItsEnd({ open, args, root, log, listener, act: 'start' })
 }
@@ -30,11 +30,15 @@ export async function run(args: Arguments): Promise<number> {
 export function seedsOf(args: Arguments, settings: Settings): SeedInput {
   const urls = args.positionals.URL ?? []
   const sources = textsOf(args, 'seeds')
-  if (urls.length + sources.length === 0) throw usageError('There is nothing to begin with: name a URL, or --seeds FILE.')
+  if (urls.length + sources.length === 0)
+    throw usageError('There is nothing to begin with: name a URL, or --seeds FILE.')
   for (const url of urls) {
     const seed = seedOf(url, settings)
     if (seed === undefined || 'refused' in seed) {
-      throw usageError(`${JSON.stringify(url)} cannot be a seed: ${seed?.refused ?? 'it is empty'}.`, 'Name a URL such as https://example.org/.')
+      throw usageError(
+        `${JSON.stringify(url)} cannot be a seed: ${seed?.refused ?? 'it is empty'}.`,
+        'Name a URL such as https://example.org/.',
+      )
     }
   }
   const files = sources.filter((source) => source !== '-')
@@ -46,6 +50,9 @@ function mustBeReadable(file: string): void {
   try {
     accessSync(file, constants.R_OK)
   } catch (error) {
-    throw usageError(`The seeds in ${file} cannot be read: ${(error as Error).message}`, 'Check the path after --seeds.')
+    throw usageError(
+      `The seeds in ${file} cannot be read: ${(error as Error).message}`,
+      'Check the path after --seeds.',
+    )
   }
 }

@@ -5,7 +5,7 @@ import { readOwner } from '../adapters/lock.ts'
 import { reasonOf } from '../core/reasons.ts'
 import type { Layout } from '../crawl/layout.ts'
 import { type Rates, ratesOf } from '../crawl/rates.ts'
-import { type PastCrawl, readCrawl, closeLogs } from '../crawl/reading.ts'
+import { closeLogs, type PastCrawl, readCrawl } from '../crawl/reading.ts'
 import { type ReplayCost, replayCostOf } from '../crawl/replay-cost.ts'
 import type { LiveReport, Status } from '../crawl/status.ts'
 import { type WaitingHosts, waitingHosts } from '../crawl/waiting-hosts.ts'
@@ -16,7 +16,7 @@ import type { Arguments } from './arguments.ts'
 import { ask } from './asking.ts'
 import { EXIT } from './errors.ts'
 import { crawlNamed, withLogs, withPast } from './reading.ts'
-import { bytes, count, duration, escapeLine, jsonLine, rate, table } from './text.ts'
+import { bytes, count, duration, escapeLine, jsonLine, labelled, rate } from './text.ts'
 
 export async function run(args: Arguments): Promise<number> {
   const { root, layout } = crawlNamed(args)
@@ -76,40 +76,48 @@ function costOf(layout: Layout, log: PastCrawl['logs']['events']): ReplayCost {
 /** Items per second that a replay is reckoned with. */
 const ITEMS_PER_SECOND = 3_000_000
 
+type Row = readonly [name: string, value: string]
+
 function linesOf(root: string, view: View): string[] {
   const { status, waiting, rates, cost } = view
   const parts = (['done', 'failed', 'refused', 'pending'] as const).map((name) => `${count(status[name])} ${name}`)
   const lately = view.how.startsWith('running') ? `, lately ${rate(rates.recent)}` : ''
-  const rows: string[][] = [
+  const rows: Row[] = [
     ['crawl', `${root}: ${view.how}`],
     ['as of', `${status.time}, record ${status.seq}`],
     ['URLs', `${count(status.seen)} seen: ${parts.join(', ')}, ${count(status.processing)} in flight`],
     ['pages', `${count(view.pages)}, ${bytes(status.bytes)} received`],
     ['rate', `${rate(rates.overall)} pages/s in ${duration(rates.runMs)} of running${lately}`],
-    ['hosts', `${count(status.hosts)}, ${count(status.resolved)} resolved, ${count(status.badHosts)} bad; ${count(waiting.withPending)} with URLs pending`],
+    [
+      'hosts',
+      `${count(status.hosts)}, ${count(status.resolved)} resolved, ${count(status.badHosts)} bad; ${count(waiting.withPending)} with URLs pending`,
+    ],
     ...waitingRows(waiting),
     ...reasonRows(view.totals),
     ['checkpoint', checkpointText(cost)],
     ['replay', `${count(cost.items)} items from the start, about ${duration((cost.items * 1000) / ITEMS_PER_SECOND)}`],
     ['digest', status.digest],
   ]
-  return table(rows)
+  return labelled(rows)
 }
 
-function waitingRows({ waiting, first, lastUntil }: WaitingHosts): string[][] {
+function waitingRows({ waiting, first, lastUntil }: WaitingHosts): Row[] {
   if (waiting === 0) return []
-  const rows = [['waiting', `${count(waiting)} of them, the last until ${lastUntil}`]]
-  for (const { host, until, why, pending } of first) rows.push(['', `${escapeLine(host)} until ${until} (${why}), ${count(pending)} pending`])
+  const rows: Row[] = [['waiting', `${count(waiting)} of them, the last until ${lastUntil}`]]
+  for (const { host, until, why, pending } of first)
+    rows.push(['', `${escapeLine(host)} until ${until} (${why}), ${count(pending)} pending`])
   return rows
 }
 
 /** Reasons named on one line. */
 const REASONS_SHOWN = 5
 
-function reasonRows({ byReason }: Totals): string[][] {
+function reasonRows({ byReason }: Totals): Row[] {
   const counted = Object.entries(byReason).sort((a, b) => b[1] - a[1])
   if (counted.length === 0) return []
-  const shown = counted.slice(0, REASONS_SHOWN).map(([number, times]) => `${reasonOf(Number(number)) ?? number} ${count(times)}`)
+  const shown = counted
+    .slice(0, REASONS_SHOWN)
+    .map(([number, times]) => `${reasonOf(Number(number)) ?? number} ${count(times)}`)
   const rest = counted.length - shown.length
   return [['reasons', `${shown.join(', ')}${rest > 0 ? `, ${rest} more` : ''}`]]
 }

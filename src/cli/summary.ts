@@ -1,7 +1,8 @@
 /** The last lines of a crawl: what happened, what failed and why, what was not taken, and what to do next. */
 import { REASONS, type Reason } from '../core/reasons.ts'
+import type { FirstTrouble } from '../crawl/first-trouble.ts'
 import type { CrawlEnd } from '../crawl/running.ts'
-import { bytes, count, duration, plural, rate, shellWord, table } from './text.ts'
+import { bytes, count, duration, escapeLine, plural, rate, shellWord, table, WIDTH, wrap } from './text.ts'
 
 export interface CrawlFigures {
   readonly end: CrawlEnd
@@ -14,6 +15,8 @@ export interface CrawlFigures {
   readonly newPages: number
   /** Failures and refusals by word, over the life of the crawl, most frequent first. */
   readonly reasons: ReadonlyArray<readonly [string, number]>
+  /** Where not one page was had. */
+  readonly firstTrouble: FirstTrouble | undefined
 }
 
 /** Fewer pages than this make one wonder: then the options that would change it are named. */
@@ -33,16 +36,33 @@ export function summaryOf(figures: CrawlFigures): string {
   const refusals = reasons.filter(([word]) => !isFailure(word))
   if (failures.length > 0) lines.push(reasonLine('failures', failures))
   if (refusals.length > 0) lines.push(reasonLine('not taken', refusals))
-  if (pages === 0 && end.kind === 'finished') lines.push(`  Not one page was had: ${reasons[0]?.[0] ?? 'there was no seed'}.`)
-  if (pages < FEW_PAGES && end.status.finished) lines.push(...remedies(reasons))
+  if (pages === 0 && end.kind === 'finished') lines.push(`  not one page was had: ${firstReason(figures)}`)
+  if (pages < FEW_PAGES && end.status.finished) lines.push(...remedies(withFirst(figures)))
   lines.push(`  next: ${nextCommand(figures, dir)}`)
   return lines.join('\n')
+}
+
+function firstReason({ firstTrouble }: CrawlFigures): string {
+  if (firstTrouble === undefined) return 'there was no seed'
+  const { reason, where, message } = firstTrouble
+  return escapeLine(`${reason ?? 'refused'} at ${where}${message === '' ? '' : ` (${message})`}`)
+}
+
+/** The reason why a host is bad stands in no count, but is what can be changed. */
+function withFirst({ reasons, firstTrouble }: CrawlFigures): ReadonlyArray<readonly [string, number]> {
+  const reason = firstTrouble?.reason
+  return reason === undefined || reasons.some(([word]) => word === reason) ? reasons : [[reason, 1], ...reasons]
 }
 
 function headline({ end, runMs, newPages, pages, act }: CrawlFigures): string {
   const { status } = end
   const before = act === 'start' ? '' : ` of ${count(pages)} in all`
-  const how = end.kind === 'finished' ? 'finished' : end.kind === 'disk-full' ? `the disk is full: ${end.reason}` : `stopped: ${end.reason}`
+  const how =
+    end.kind === 'finished'
+      ? 'finished'
+      : end.kind === 'disk-full'
+        ? `the disk is full: ${end.reason}`
+        : `stopped: ${end.reason}`
   const speed = rate((newPages * 1000) / Math.max(1, runMs))
   const parts = [
     `${plural(newPages, 'page')}${before} in ${duration(runMs)} (${speed}/s)`,
@@ -52,13 +72,18 @@ function headline({ end, runMs, newPages, pages, act }: CrawlFigures): string {
     `${count(status.pending)} pending`,
     bytes(status.bytes),
   ]
-  return `crawler: ${how}\n  ${parts.join(', ')}`
+  return `crawler: ${how}\n${indented(parts.join(', '))}`
 }
 
 function reasonLine(title: string, reasons: ReadonlyArray<readonly [string, number]>): string {
   const shown = reasons.slice(0, REASONS_SHOWN).map(([word, number]) => `${word} ${count(number)}`)
   const rest = reasons.length - shown.length
-  return `  ${title}: ${shown.join(', ')}${rest > 0 ? `, ${rest} more` : ''}`
+  return indented(`${title}: ${shown.join(', ')}${rest > 0 ? `, ${rest} more` : ''}`)
+}
+
+/** Lines that fit the screen, set in; what goes on is set in further. */
+function indented(text: string): string {
+  return `  ${wrap(text, WIDTH - 4).join('\n    ')}`
 }
 
 /** Numbers below this are failures, those from it on refusals: see core/reasons.ts. */
@@ -111,6 +136,8 @@ function remedies(reasons: ReadonlyArray<readonly [string, number]>): string[] {
 
 function nextCommand({ end }: CrawlFigures, dir: string): string {
   if (end.kind === 'disk-full') return `free some space, then crawler resume${dir}`
+  if (end.kind === 'limit' && !end.status.finished)
+    return `crawler resume${dir} ${end.reason.split(' ')[0]} N, with a higher N`
   if (!end.status.finished) return `crawler resume${dir}`
   return end.status.failed > 0 ? `crawler urls${dir} --state failed --json` : `crawler urls${dir}`
 }

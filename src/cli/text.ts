@@ -91,6 +91,31 @@ export function table(rows: ReadonlyArray<readonly string[]>, right: readonly nu
   })
 }
 
+/** Columns that text is made for. */
+export const WIDTH = 80
+
+/** Words in lines of at most `width` characters; a longer word has a line of its own. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line)
+      line = word
+    } else line = line === '' ? word : `${line} ${word}`
+  }
+  return [...lines, line]
+}
+
+/** Names left and what they are right, wrapped at `WIDTH`. */
+export function labelled(rows: ReadonlyArray<readonly [name: string, value: string]>): string[] {
+  const nameWidth = Math.max(...rows.map(([name]) => name.length)) + 2
+  return rows.flatMap(([name, value]) => {
+    const lines = wrap(value, WIDTH - nameWidth)
+    return lines.map((line, i) => (i === 0 ? name : '').padEnd(nameWidth) + line)
+  })
+}
+
 /** At most `length` characters, the end cut and marked. */
 export function cut(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, Math.max(0, length - 1))}…`

@@ -2,7 +2,8 @@
 import type { Until } from '../crawl/reading.ts'
 import { usageError } from './errors.ts'
 
-const FORM = 'It must be a time such as 2026-05-01T12:00:00.5Z (UTC without a zone), epoch milliseconds, or @ and a record number.'
+const FORM =
+  'It must be a time such as 2026-05-01T12:00:00.5Z (UTC without a zone), epoch milliseconds, or @ and a record number.'
 const ISO = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?)?(?:Z|([+-])(\d\d):?(\d\d)?)?$/i
 /** @param shardCount  record numbers there must be: one a shard. Errors: USAGE. */
 export function parseUntil(text: string, shardCount: number): Until {
@@ -17,7 +18,10 @@ function sequenceOf(text: string, shardCount: number): Until {
   const numbers = /^@\d{1,15}(?:,\d{1,15})*$/.test(text) ? text.slice(1).split(',').map(Number) : []
   if (numbers.length === 0) throw usageError(`--until is ${JSON.stringify(text)}, which is no record number.`, FORM)
   if (numbers.length !== shardCount) {
-    throw usageError(`--until has ${numbers.length} record numbers; this crawl has ${shardCount} shard${shardCount === 1 ? '' : 's'}.`, 'Name one for each.')
+    throw usageError(
+      `--until has ${numbers.length} record numbers; this crawl has ${shardCount} shard${shardCount === 1 ? '' : 's'}.`,
+      'Name one for each.',
+    )
   }
   return { kind: 'sequence', sequence: numbers[0] }
 }
@@ -31,7 +35,8 @@ function isoMs(text: string): number | undefined {
   const utcMs = Date.UTC(year, month - 1, day, hour, minute, second, ms)
   const date = new Date(utcMs)
   // Date.UTC counts on where a field is too large: 30 February would be 2 March.
-  const isReal = date.getUTCMonth() === month - 1 && date.getUTCDate() === day && hour < 24 && minute < 60 && second < 60
+  const isReal =
+    date.getUTCMonth() === month - 1 && date.getUTCDate() === day && hour < 24 && minute < 60 && second < 60
   if (!isReal) return undefined
   const zoneMinutes = match[8] === undefined ? 0 : Number(match[9]) * 60 + Number(match[10] ?? 0)
   return utcMs - (match[8] === '-' ? -1 : 1) * zoneMinutes * 60_000

@@ -1,6 +1,6 @@
 /** `urls [DIR]`: the URLs of a crawl, one a line, in the order of the log: see crawl/urls.ts. */
 import { nearestName } from '../core/nearest-name.ts'
-import { type Reason, REASONS } from '../core/reasons.ts'
+import { REASONS, type Reason } from '../core/reasons.ts'
 import { URL_STATE } from '../core/state.ts'
 import { forEachTurnedAway, forEachUrl, isClass, type TurnedAwayLink, type UrlFilter } from '../crawl/urls.ts'
 import { type Arguments, textOf, textsOf } from './arguments.ts'
@@ -17,9 +17,12 @@ export async function run(args: Arguments): Promise<number> {
   }
   const { layout, crawl } = crawlNamed(args)
   const isTurnedAway = args.values['turned-away'] === true
-  if (isTurnedAway && filter.states !== undefined) throw usageError('Links that were turned away have no state.', 'Leave out --state.')
+  if (isTurnedAway && filter.states !== undefined)
+    throw usageError('Links that were turned away have no state.', 'Leave out --state.')
   if (isTurnedAway && !crawl.settings.keepRefused) {
-    process.stderr.write('crawler: this crawl counts the links it turns away but does not keep them; --keep-refused does\n')
+    process.stderr.write(
+      'crawler: this crawl counts the links it turns away but does not keep them; --keep-refused does\n',
+    )
   }
   const output = new Output()
   if (isTurnedAway) {

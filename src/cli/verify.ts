@@ -13,14 +13,21 @@ export async function run(args: Arguments): Promise<number> {
   const isDamaged = verification.troubles.some(({ isDamage }) => isDamage)
   if (args.isJson) {
     const { status, ...facts } = verification
-    process.stdout.write(`${jsonLine({ ok: !isDamaged, ...facts, digest: status?.digest ?? null, seq: status?.seq ?? null })}\n`)
+    process.stdout.write(
+      `${jsonLine({ ok: !isDamaged, ...facts, digest: status?.digest ?? null, seq: status?.seq ?? null })}\n`,
+    )
   } else process.stdout.write(textOf(verification, isDamaged))
   return isDamaged ? EXIT.corrupt : EXIT.done
 }
 
-function textOf({ troubles, records, pageRecords, pagesChecked, status }: CrawlVerification, isDamaged: boolean): string {
+function textOf(
+  { troubles, records, pageRecords, pagesChecked, status }: CrawlVerification,
+  isDamaged: boolean,
+): string {
   const lines = troubles.map(troubleLine)
-  lines.push(`${plural(records, 'record')} of events, ${plural(pageRecords, 'record')} of pages, ${plural(pagesChecked, 'page')} hashed`)
+  lines.push(
+    `${plural(records, 'record')} of events, ${plural(pageRecords, 'record')} of pages, ${plural(pagesChecked, 'page')} hashed`,
+  )
   if (status !== undefined && !isDamaged) {
     lines.push(`${count(status.seen)} URLs accounted for, digest ${status.digest}`, 'all is well')
   } else lines.push(HINT)

@@ -26,6 +26,7 @@ import {
   type OpenBulk,
   queueId,
   recall,
+  restedMs,
   setOpen,
   settingsFor,
   slotsOf,
@@ -488,14 +489,14 @@ function collectQueued(picking: Picking, host: number, isPreferred: boolean, key
 }
 
 /** Monotonic instant at which the oldest suspect may be claimed; infinity where other things come first. */
-export function suspectDueMs(state: State, now: Now): number {
+export function suspectDueMs(state: State, frontier: Frontier, now: Now): number {
   const slot = state.waiting.firstSuspect
   const isAlone = state.counts[URL_STATE.pending] === state.waiting.suspectCount
   if (slot < 0 || !isAlone || state.processing.count > 0 || state.asking > 0) return Number.POSITIVE_INFINITY
   const host = state.waiting.host(slot)
   if (state.hosts.hasFlag(host, HOST_FLAG.lookingUp)) return Number.POSITIVE_INFINITY
   const blockedMs = monotonicOf(state.hosts.getMs(host, HOST.blockedUntilMs), now)
-  return Math.max(state.hosts.getMs(host, HOST.contactMs), blockedMs, monotonicOf(state.waiting.dueMs(slot), now))
+  return Math.max(restedMs(state, frontier, host), blockedMs, monotonicOf(state.waiting.dueMs(slot), now))
 }
 
 /** The oldest suspect, claimed last and alone: call when `suspectDueMs` has come. */

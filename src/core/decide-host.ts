@@ -1,10 +1,10 @@
 /** The part of `decide` that concerns hosts as such: what their robots.txt and the resolver said. */
 import { type CrawlEvent, ROBOTS } from './event.ts'
-import { HOST } from './hosts.ts'
+import { HOST, HOST_FLAG } from './hosts.ts'
 import { KIND } from './kind.ts'
 import type { LookupObservation, RobotsObservation } from './observation.ts'
 import { REASONS } from './reasons.ts'
-import { badHost, hostEvents, retryDelayMs } from './retry.ts'
+import { BACKOFF_LEVEL_MAX, badHost, hostEvents, retryDelayMs } from './retry.ts'
 import { crawlDelayMs, parseRobots } from './robots.ts'
 import { settingsOfHost } from './settings.ts'
 import type { State } from './state.ts'
@@ -60,7 +60,10 @@ export function decideLookup(state: State, observation: LookupObservation, nowMs
   const settings = settingsOfHost(state.settings, host)
   const id = state.hosts.findKey(hostKey)
   const level = id === 0 ? 0 : state.hosts.get(id, HOST.backoffLevel)
-  if (result.class !== 'dns.temporary' || level >= settings.retriesMax) {
+  // A host that has answered before backs off instead, until no pause can grow any more.
+  const isAnswered = id !== 0 && state.hosts.hasFlag(id, HOST_FLAG.answered)
+  const levelMax = isAnswered ? BACKOFF_LEVEL_MAX : settings.retriesMax
+  if (result.class !== 'dns.temporary' || level >= levelMax) {
     return [badHost(host, REASONS[result.class], nowMs)]
   }
   return hostEvents(state, host, settings, { kind: 'trouble', class: result.class, isConnected: true }, nowMs, 0)

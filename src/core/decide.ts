@@ -55,10 +55,13 @@ function decideSeeds(state: State, { source, lines, isLast, urls }: SeedsObserva
   return { kind: KIND.seeded, source, lines, isLast, ...admission.findings() }
 }
 
-function decideRelink(state: State, { link, links }: RelinkObservation): CrawlEvent {
+function decideRelink(state: State, { link, links, location }: RelinkObservation): CrawlEvent {
   const admission = new Admission(state)
   const depth = currentDepth(state, link.key, link.depth)
-  for (const found of links) admission.addLink(found.url, depth + 1, link.key)
+  if (location === '') for (const found of links) admission.addLink(found.url, depth + 1, link.key)
+  // A redirect's only link is its target, and redirects add no depth.
+  else if (link.seed) admission.addSeed(location, depth, link.key, [...link.chain, link.key])
+  else admission.addLink(location, depth, link.key, [...link.chain, link.key])
   return { kind: KIND.relinked, link: { ...link, depth }, ...admission.findings() }
 }
 

@@ -49,6 +49,8 @@ export interface Frontier {
   rememberedLinks: number
   /** Hosts that are due but had to wait for a free look-up. */
   readonly stalled: number[]
+  /** Monotonic instant at which this process went on with a crawl; −∞ where it began it. */
+  openedMs: number
   /** Which of a host's addresses may be contacted, by origin; a cache of `reach.ts`. */
   readonly reach: Map<string, { readonly addresses: readonly string[]; readonly handle: number; readonly keys: number }>
 }
@@ -69,6 +71,7 @@ export function createFrontier(): Frontier {
     remembered: new Map(),
     rememberedLinks: 0,
     stalled: [],
+    openedMs: Number.NEGATIVE_INFINITY,
     reach: new Map(),
   }
 }
@@ -225,19 +228,19 @@ export function recall(frontier: Frontier, id: number, position: number, place: 
 
 /** Puts a host where it belongs in the schedule; call after its items were applied or a contact ended. */
 export function schedule(state: State, frontier: Frontier, host: number, now: Now): void {
-  const dueMs = dueOf(state, host, now)
+  const dueMs = dueOf(state, frontier, host, now)
   if (dueMs === Number.POSITIVE_INFINITY) frontier.due.remove(host)
   else frontier.due.update(host, dueMs)
 }
 
 /** Monotonic instant from which the host may be contacted; infinity where it has nothing to do or is busy. */
-function dueOf(state: State, host: number, now: Now): number {
+function dueOf(state: State, frontier: Frontier, host: number, now: Now): number {
   const { hosts } = state
   if (hosts.get(host, HOST.pending) === 0 || hosts.hasFlag(host, HOST_FLAG.lookingUp)) return Number.POSITIVE_INFINITY
   // A bad host is taken at once: its URLs are to be failed, nobody is contacted.
   if (hosts.getMs(host, HOST.badUntilMs) > now.shardMs) return now.monotonicMs
   if (hosts.get(host, HOST.inFlight) >= slotsOf(state, host)) return Number.POSITIVE_INFINITY
-  let readyMs = Math.max(hosts.getMs(host, HOST.contactMs), monotonicOf(hosts.getMs(host, HOST.blockedUntilMs), now))
+  let readyMs = Math.max(restedMs(state, frontier, host), monotonicOf(hosts.getMs(host, HOST.blockedUntilMs), now))
   if (!hasQueued(state, host)) {
     const slot = state.waiting.firstOf(hosts, host)
     // Only suspects are left: they wait until all else is done.
@@ -245,6 +248,11 @@ function dueOf(state: State, host: number, now: Now): number {
     readyMs = Math.max(readyMs, monotonicOf(state.waiting.dueMs(slot), now))
   }
   return readyMs
+}
+
+/** Monotonic instant up to which a host is left alone: its delay after the last contact, and after the opening. */
+export function restedMs(state: State, frontier: Frontier, host: number): number {
+  return Math.max(state.hosts.getMs(host, HOST.contactMs), frontier.openedMs + delayOf(state, host))
 }
 
 /** A shard instant on the monotonic clock; the past is now. */
@@ -284,12 +292,10 @@ export function endContact(state: State, frontier: Frontier, host: number, answe
 }
 
 /**
- * After an opening every host counts as contacted just now; all are scheduled. Every one, also where nothing tells of a
- * contact: a loss of power may have taken the claim.
+ * After an opening every host counts as contacted just now; all are scheduled. Every one, also those that nothing tells of
+ * any more: a loss of power may have taken the claim, and the link as well.
  */
 export function scheduleAll(state: State, frontier: Frontier, now: Now): void {
-  for (let host = 1; host <= state.hosts.count; host++) {
-    state.hosts.setMs(host, HOST.contactMs, now.monotonicMs + delayOf(state, host))
-    schedule(state, frontier, host, now)
-  }
+  frontier.openedMs = now.monotonicMs
+  for (let host = 1; host <= state.hosts.count; host++) schedule(state, frontier, host, now)
 }

@@ -89,6 +89,8 @@ export interface RelinkObservation {
   readonly kind: 'relink'
   readonly link: Link
   readonly links: readonly FoundLink[]
+  /** Target of a redirect; '' where it is a page. */
+  readonly location: string
 }
 
 export interface ControlObservation {

@@ -60,7 +60,7 @@ export function hostEvents(
   const blockedMs = id === 0 ? 0 : state.hosts.getMs(id, HOST.blockedUntilMs)
   const factorMs = Math.min(Math.ceil(settings.delayFactor * answerMs), settings.delayMaxMs)
   if (!isTroubleOfHost(outcome)) {
-    if (level === 0 && factorMs <= settings.delayMs) return []
+    if (level === 0 && factorMs === 0) return []
     const untilMs = Math.max(blockedMs, nowMs + factorMs)
     return [{ kind: KIND.delay, host, reason: 0, untilMs, level: Math.max(level - 1, 0) }]
   }

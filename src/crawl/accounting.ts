@@ -48,7 +48,10 @@ function countItems(log: OpenedLog, end: Position, table: OrderedTable): number 
     for (let at = 0; at < last * ITEM_WORDS; at += ITEM_WORDS) {
       const kind = itemKind(words[at + ITEM_AT.kindAndArg])
       if (!concernsUrl(kind)) continue
-      const handle = kind === KIND.enqueue ? table.insert(words[at], words[at + 1], words[at + 2], words[at + 3]) : table.find(words[at], words[at + 1], words[at + 2], words[at + 3])
+      const handle =
+        kind === KIND.enqueue
+          ? table.insert(words[at], words[at + 1], words[at + 2], words[at + 3])
+          : table.find(words[at], words[at + 1], words[at + 2], words[at + 3])
       // A key that was never enqueued is told by the replay.
       if (handle < 0 || kind === KIND.enqueue) continue
       const before = table.word(handle, 0)

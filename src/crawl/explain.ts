@@ -44,7 +44,10 @@ export function explainUrl(logs: OpenedShard, url: string, settings: Settings, n
   if (history.length === 0) return undefined
   const key = keyOf(url)
   const met = history.map((item) => ({ item, ...eventAt(log, item) }))
-  const names = namesOf(logs, met.map(({ event }) => linkIn(event, key)))
+  const names = namesOf(
+    logs,
+    met.map(({ event }) => linkIn(event, key)),
+  )
   const events = met.map(({ item, event, timeMs }) => ({
     seq: sequenceAt(log, item),
     time: new Date(timeMs).toISOString(),
@@ -165,7 +168,13 @@ function outcomeFields(event: CrawlEvent): Readonly<Record<string, unknown>> {
 
 function attemptFields({ attempts, status, address, timing, message }: Attempt): Readonly<Record<string, unknown>> {
   const said = message === '' ? {} : { message }
-  return { attempt: attempts, status: status === 0 ? null : status, address: address === '' ? null : address, ...timing, ...said }
+  return {
+    attempt: attempts,
+    status: status === 0 ? null : status,
+    address: address === '' ? null : address,
+    ...timing,
+    ...said,
+  }
 }
 
 function storedFields(stored: Stored | undefined): Readonly<Record<string, unknown>> {
@@ -177,7 +186,9 @@ function storedFields(stored: Stored | undefined): Readonly<Record<string, unkno
 /** Links of a page: admitted, known already, and turned away by class. */
 function linkFields(findings: Findings): Readonly<Record<string, unknown>> {
   const links = findings.groups.reduce((sum, group) => sum + group.links.length, 0)
-  const turnedAway = Object.fromEntries(findings.turnedAway.map(([reason, number]) => [reasonOf(reason) ?? reason, number]))
+  const turnedAway = Object.fromEntries(
+    findings.turnedAway.map(([reason, number]) => [reasonOf(reason) ?? reason, number]),
+  )
   return { links, known: findings.known.length, turnedAway }
 }
 
@@ -191,7 +202,12 @@ interface Wait {
 }
 
 /** What the host's last words, and the URL's own, say about when it may be fetched. */
-function waitsOf(log: OpenedLog, hostHistory: readonly HistoryItem[], last: CrawlEvent | undefined, nowMs: number): Wait[] {
+function waitsOf(
+  log: OpenedLog,
+  hostHistory: readonly HistoryItem[],
+  last: CrawlEvent | undefined,
+  nowMs: number,
+): Wait[] {
   const waits: Wait[] = []
   const add = (what: string, untilMs: number): void => {
     if (untilMs > nowMs) waits.push({ what, until: instant(untilMs) })
@@ -202,7 +218,8 @@ function waitsOf(log: OpenedLog, hostHistory: readonly HistoryItem[], last: Craw
     const item = lastOf(kind)
     if (item === undefined) continue
     const { event } = eventAt(log, item)
-    if (event.kind === KIND.delay) add(`its host, which asked for a pause or failed (${reasonOf(event.reason) ?? 'delay'})`, event.untilMs)
+    if (event.kind === KIND.delay)
+      add(`its host, which asked for a pause or failed (${reasonOf(event.reason) ?? 'delay'})`, event.untilMs)
     if (event.kind === KIND.badhost) add(`its host, which is bad (${reasonOf(event.reason) ?? 'bad'})`, event.untilMs)
     if (event.kind === KIND.robots && event.verdict === ROBOTS.held) add('robots.txt of its host', event.expiresMs)
   }
@@ -218,5 +235,9 @@ function waitsOf(log: OpenedLog, hostHistory: readonly HistoryItem[], last: Craw
 const ASKED_GIVEN_BACK = 2
 
 function isBefore(item: HistoryItem | undefined, other: HistoryItem): boolean {
-  return item === undefined || item.segment < other.segment || (item.segment === other.segment && item.position < other.position)
+  return (
+    item === undefined ||
+    item.segment < other.segment ||
+    (item.segment === other.segment && item.position < other.position)
+  )
 }

@@ -2,8 +2,8 @@
 import { keyOf } from '../base/md5.ts'
 import type { Stored } from '../core/event.ts'
 import { KIND } from '../core/kind.ts'
-import { URL_STATE_NAMES } from '../core/state.ts'
 import type { Settings } from '../core/settings.ts'
+import { URL_STATE_NAMES } from '../core/state.ts'
 import type { DecodeContent } from '../env/content.ts'
 import { eventOf } from '../shard/link-source.ts'
 import type { OpenedShard } from '../shard/opening.ts'
@@ -36,7 +36,12 @@ export type Found = StoredAnswer | { readonly url: string; readonly state: strin
  * The last stored answer of a URL; only its state where no page of it is stored; undefined for an unknown one.
  * Errors: LOG_CORRUPT; MalformedValue. Cost: a scan of KEY and three or four reads.
  */
-export function storedPage(logs: OpenedShard, url: string, settings: Settings, decode: DecodeContent): Found | undefined {
+export function storedPage(
+  logs: OpenedShard,
+  url: string,
+  settings: Settings,
+  decode: DecodeContent,
+): Found | undefined {
   const [history] = historiesOf(logs.events, logs.end, [keyOf(url)])
   if (history.length === 0) return undefined
   const state = URL_STATE_NAMES[stateAfter(history)]
@@ -65,5 +70,16 @@ function answerOf(
   const raw = bodyOf(logs.pages, page, decode)
   const { bytes: body } = decodeBody(headers, raw, settings, decode)
   const sha256 = Buffer.from(page.sha256, 'latin1').toString('hex')
-  return { url, state, status, headers, raw, body, contentType, isTruncated, sha256, time: new Date(timeMs).toISOString() }
+  return {
+    url,
+    state,
+    status,
+    headers,
+    raw,
+    body,
+    contentType,
+    isTruncated,
+    sha256,
+    time: new Date(timeMs).toISOString(),
+  }
 }

@@ -34,7 +34,13 @@ export function verifyPages(logs: OpenedShard, end: Position, decode: DecodeCont
       const wrong = troubleOfPage(logs, event.stored, key, decode)
       if (wrong === undefined) return
       if (troubles.length >= TROUBLES_MAX) untold++
-      else troubles.push({ ...wrong, message: `The page of ${url}: ${wrong.message}`, segment: number, offset: record.position })
+      else
+        troubles.push({
+          ...wrong,
+          message: `The page of ${url}: ${wrong.message}`,
+          segment: number,
+          offset: record.position,
+        })
     })
   }
   if (untold > 0) troubles.push(problem(`${untold} more pages are damaged.`))
@@ -47,9 +53,11 @@ function troubleOfPage(logs: OpenedShard, stored: Stored, key: Key, decode: Deco
     if (page === undefined) return problem('it is missing.')
     if (page.key !== key) return problem('another page stands in its place.')
     const body = bodyOf(logs.pages, page, decode)
-    if (body.length !== page.bodyBytes || body.length !== stored.bodyBytes) return problem(`its body has ${body.length} bytes, not ${stored.bodyBytes}.`)
+    if (body.length !== page.bodyBytes || body.length !== stored.bodyBytes)
+      return problem(`its body has ${body.length} bytes, not ${stored.bodyBytes}.`)
     const sha256 = hash('sha256', body, 'binary')
-    if (sha256 !== page.sha256 || sha256.slice(0, 16) !== stored.content) return problem('its body has another SHA-256 than was noted.')
+    if (sha256 !== page.sha256 || sha256.slice(0, 16) !== stored.content)
+      return problem('its body has another SHA-256 than was noted.')
     return undefined
   } catch (error) {
     const trouble = troubleOfError(error, 'references')

@@ -16,7 +16,8 @@ export interface ReplayCost {
 export function replayCostOf(log: OpenedLog, store: CheckpointStore | undefined): ReplayCost {
   const items = log.segments.reduce((sum, { number }) => sum + itemsIn(log, number), 0)
   const newest = store?.newestCheckpoint(0)
-  if (newest === undefined || !log.has(newest.segment)) return { items, itemsAfterCheckpoint: undefined, checkpoint: undefined }
+  if (newest === undefined || !log.has(newest.segment))
+    return { items, itemsAfterCheckpoint: undefined, checkpoint: undefined }
   let after = 0
   for (const { number } of log.segments) if (number > newest.segment) after += itemsIn(log, number)
   const words = log.key(newest.segment)

@@ -50,7 +50,7 @@ export class RunningCrawl {
   #fail!: (error: unknown) => void
   #isFeeding = false
   #stopReason: { kind: CrawlEnd['kind']; reason: string } | undefined
-  #checkedSpaceMs = 0
+  #checkedSpaceMs = Number.NEGATIVE_INFINITY
   #revivedMs = Number.NEGATIVE_INFINITY
   readonly #startedMs: number
   #runMsBefore: number

@@ -3,7 +3,7 @@
  *
  * A crawl exists from its first valid `open` record; a DIR with less counts as empty.
  */
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCrawlDb } from '../adapters/crawl-db.ts'
 import { nodeDisk } from '../adapters/disk.ts'
@@ -108,11 +108,16 @@ interface Beginning {
 async function begin(beginning: Beginning): Promise<OpenCrawl> {
   const { env, layout, lock, listener, settings, act, crawlId, generation } = beginning
   const database = openCrawlDb(layout.database)
-  if (database.message !== '') listener.onMessage('warn', database.message)
+  const warn = (message: string): void => listener.onMessage('warn', message)
+  if (database.message !== '') warn(database.message)
   const directory = layout.shard(0)
-  const opened = openShardLogs(env.disk, directory, 'write')
-  for (const message of opened.messages) listener.onMessage('warn', message)
-  const checkpoint = loadCheckpoint(env.disk, directory, opened, database.store, 0)
+  const known = database.store.newestCheckpoint(0)
+  const opened = openShardLogs(env.disk, directory, 'write', known)
+  for (const message of opened.messages) warn(message)
+  const checkpoint = loadCheckpoint(env.disk, directory, opened, database.store, 0, {
+    setsAside: true,
+    onMessage: warn,
+  })
   const shard = openShard(env, directory, opened, {
     identity: { crawlId, shard: 0, generation },
     version: VERSION,
@@ -121,6 +126,7 @@ async function begin(beginning: Beginning): Promise<OpenCrawl> {
     settings: JSON.stringify(settings),
     act,
     ...(checkpoint === undefined ? {} : { checkpoint }),
+    ...segmentBytes(),
   })
   const crawl = new RunningCrawl(env, layout, shard, listener)
   const control = await serveControl(crawl, socketPathOf(layout.root))
@@ -138,9 +144,15 @@ async function begin(beginning: Beginning): Promise<OpenCrawl> {
   }
 }
 
+/** For tests: VAL bytes of a segment, so that a small crawl has many of them. Unset in use. */
+function segmentBytes(): { readonly segmentBytesMax?: number } {
+  const text = process.env.CRAWLER_SEGMENT_BYTES
+  return text === undefined ? {} : { segmentBytesMax: Number(text) }
+}
+
 function makeRoot(root: string): void {
   try {
-    mkdirSync(root, { recursive: true })
+    nodeDisk.makeDirectory(root)
   } catch (error) {
     throw new CrawlError('DISK_DENIED', `${root} cannot be created: ${(error as Error).message}`, { path: root })
   }

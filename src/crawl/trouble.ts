@@ -18,11 +18,25 @@ export interface Trouble {
 /** Damage that was thrown where it was met; undefined for other errors. */
 export function troubleOfError(error: unknown, where: Trouble['where']): Trouble | undefined {
   if (error instanceof MalformedValue) {
-    return { where, isDamage: true, message: `A value cannot be read: ${error.message}.`, segment: null, offset: null, bytes: null }
+    return {
+      where,
+      isDamage: true,
+      message: `A value cannot be read: ${error.message}.`,
+      segment: null,
+      offset: null,
+      bytes: null,
+    }
   }
   if (!(error instanceof CrawlError) || error.code !== 'LOG_CORRUPT') return undefined
   const { segment, offset, bytes } = error.facts
-  return { where, isDamage: true, message: error.message, segment: numberOf(segment), offset: numberOf(offset), bytes: numberOf(bytes) }
+  return {
+    where,
+    isDamage: true,
+    message: error.message,
+    segment: numberOf(segment),
+    offset: numberOf(offset),
+    bytes: numberOf(bytes),
+  }
 }
 
 function numberOf(fact: string | number | undefined): number | null {

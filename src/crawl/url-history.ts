@@ -4,7 +4,7 @@
  */
 import { type Key, word } from '../base/md5.ts'
 import { KIND } from '../core/kind.ts'
-import { type URL_STATE_NAMES, URL_STATE } from '../core/state.ts'
+import { URL_STATE } from '../core/state.ts'
 import { ITEM_AT, ITEM_WORDS, itemKind, type Position } from '../log/format.ts'
 import { decodeMark } from '../log/mark.ts'
 import type { OpenedLog } from '../log/opened.ts'
@@ -46,8 +46,6 @@ function collect(
   }
 }
 
-export type UrlStateName = (typeof URL_STATE_NAMES)[number]
-
 const STATE_AFTER: Readonly<Record<number, number>> = {
   [KIND.enqueue]: URL_STATE.pending,
   [KIND.reopened]: URL_STATE.pending,
@@ -80,7 +78,11 @@ export function sequenceAt(log: OpenedLog, { segment, position }: Position): num
   return sequence
 }
 
-function markBefore(log: OpenedLog, segment: number, position: number): { position: number; sequence: number } | undefined {
+function markBefore(
+  log: OpenedLog,
+  segment: number,
+  position: number,
+): { position: number; sequence: number } | undefined {
   const items = log.key(segment)
   let found = -1
   for (let at = 0; at < items.length && items[at + ITEM_AT.position] <= position; at += ITEM_WORDS) {

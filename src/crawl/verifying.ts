@@ -51,8 +51,16 @@ export function verifyCrawl(disk: Disk, layout: Layout, decode: DecodeContent): 
     throw new CrawlError('DIR_NO_CRAWL', `There is no crawl in ${layout.root}.`, { path: layout.root })
   }
   const pages = verifyLog(disk, `${directory}/pages`, { ...PAGES_LOG, promised: pagesPromised(events.opened) })
-  troubles.push(...events.findings.map((finding) => troubleOf('log', finding, keyTrouble(disk, events.opened, finding, `${directory}/log`))))
-  troubles.push(...pages.findings.map((finding) => troubleOf('pages', finding, keyTrouble(disk, pages.opened, finding, `${directory}/pages`))))
+  troubles.push(
+    ...events.findings.map((finding) =>
+      troubleOf('log', finding, keyTrouble(disk, events.opened, finding, `${directory}/log`)),
+    ),
+  )
+  troubles.push(
+    ...pages.findings.map((finding) =>
+      troubleOf('pages', finding, keyTrouble(disk, pages.opened, finding, `${directory}/pages`)),
+    ),
+  )
   events.opened.close()
   pages.opened.close()
   const counts = { records: events.records, pageRecords: pages.records }
@@ -104,19 +112,31 @@ function compareAccounts(state: State, accounts: Accounts, troubles: Trouble[]):
     if (counted !== known) troubles.push(difference('accounting', `${what}: ${counted} counted, ${known} known.`))
   }
   compare('URLs, by the keys of `enqueue` and by the sum of their states', accounts.enqueued, sum)
-  compare('URLs pending, by opening every queue and by their state', accounts.queued + state.waiting.count, state.counts[URL_STATE.pending])
-  compare('URLs in flight, by claims without outcome and by their state', accounts.claimed, state.counts[URL_STATE.processing])
-  if (accounts.queuedTwice > 0) troubles.push(difference('accounting', `${accounts.queuedTwice} URLs stand in two queues.`))
+  compare(
+    'URLs pending, by opening every queue and by their state',
+    accounts.queued + state.waiting.count,
+    state.counts[URL_STATE.pending],
+  )
+  compare(
+    'URLs in flight, by claims without outcome and by their state',
+    accounts.claimed,
+    state.counts[URL_STATE.processing],
+  )
+  if (accounts.queuedTwice > 0)
+    troubles.push(difference('accounting', `${accounts.queuedTwice} URLs stand in two queues.`))
 }
 
 function compareAudit({ logs, cut, state, status }: PastCrawl, troubles: Trouble[]): void {
   const audit = auditLog(logs.events, cut.position)
   if (audit.digest !== status.digest) {
-    troubles.push(difference('digest', `The digest is ${status.digest} by replay and ${audit.digest} by recomputation.`))
+    troubles.push(
+      difference('digest', `The digest is ${status.digest} by replay and ${audit.digest} by recomputation.`),
+    )
   }
   for (const name of ['pending', 'processing', 'done', 'failed', 'refused'] as const) {
     const known = state.counts[URL_STATE[name]]
-    if (audit[name] !== known) troubles.push(difference('digest', `URLs ${name}: ${known} by replay, ${audit[name]} by recomputation.`))
+    if (audit[name] !== known)
+      troubles.push(difference('digest', `URLs ${name}: ${known} by replay, ${audit[name]} by recomputation.`))
   }
 }
 

@@ -92,5 +92,10 @@ function retryDueMs(state: State, host: number): number {
 }
 
 function named(state: State, { host, untilMs, why }: Wait, nameOf: (host: number) => string): WaitingHost {
-  return { host: nameOf(host), until: new Date(untilMs).toISOString(), why, pending: state.hosts.get(host, HOST.pending) }
+  return {
+    host: nameOf(host),
+    until: new Date(untilMs).toISOString(),
+    why,
+    pending: state.hosts.get(host, HOST.pending),
+  }
 }

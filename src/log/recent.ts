@@ -69,6 +69,11 @@ export class RecentBytes {
     this.batchStart = 0
   }
 
+  /** Forgets a sealed segment, whose records have other positions now. */
+  forget(segment: number): void {
+    if (this.previous?.segment === segment) this.previous = undefined
+  }
+
   /** The record at a position if it is still here: a view, valid until the next append. `end` bounds the current arena. */
   find(segment: number, position: number, end: number): RecordView | undefined {
     const { bytes, previous } = this

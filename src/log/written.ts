@@ -109,6 +109,7 @@ export abstract class WrittenLog {
     const { disk, directory } = this.files
     adoptRewritten(disk, directory, segment)
     this.files.forget(segment)
+    this.recent.forget(segment)
     const { header, valBytes } = readHeader(disk, this.files.path(valName(segment)), segment)
     assert(header)
     const known = this.files.segment(segment)

@@ -1,5 +1,5 @@
 /** What arrives in a shard's inbox: an observation, or an answer that must be stored before it is one. */
-import type { Claim } from '../core/claim.ts'
+import type { Claim, RobotsClaim } from '../core/claim.ts'
 import type {
   ControlObservation,
   LookupObservation,
@@ -20,7 +20,7 @@ export interface PageArrival {
 
 export interface RobotsArrival {
   readonly kind: 'robots'
-  readonly host: number
+  readonly claim: RobotsClaim
   readonly totalMs: number
   readonly observation: RobotsObservation
 }

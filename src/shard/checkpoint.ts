@@ -22,11 +22,11 @@ import type { Shard } from './shard-parts.ts'
 const IMAGES = 'images'
 
 /** How long saving may take when a shard stops, milliseconds. */
-export const SAVE_MS_MAX = 2000
+const SAVE_MS_MAX = 2000
 /** Bytes of image a millisecond writes and syncs, on a slow disk: what is above SAVE_MS_MAX is not begun. */
 const IMAGE_BYTES_PER_MS = 200_000
 /** Bytes of all images of a shard, at most; the newest two are kept whatever their size. */
-export const CHECKPOINT_BYTES_MAX = 4 * 1024 * 1024 * 1024
+const CHECKPOINT_BYTES_MAX = 4 * 1024 * 1024 * 1024
 
 export interface SaveOptions {
   /** Default SAVE_MS_MAX; infinity for who will wait. */
@@ -48,6 +48,8 @@ export type SaveResult =
  */
 export function saveCheckpoint(shard: Shard, store: CheckpointStore, options: SaveOptions = {}): SaveResult {
   const { state, env, directory } = shard
+  // After a failure memory is ahead of the log: its state is none the log has.
+  if (state.isOpen) return skipped('the shard did not end in order')
   const bytes = imageBytesOf(state)
   if (bytes > (options.saveMsMax ?? SAVE_MS_MAX) * IMAGE_BYTES_PER_MS)
     return skipped(`an image of ${bytes} bytes takes too long to write`)

@@ -39,14 +39,15 @@ function fetchPage(shard: Shard, claim: Claim): void {
   })
 }
 
-function startRobots(shard: Shard, { host, isHttps, addresses, attempts }: RobotsClaim): void {
+function startRobots(shard: Shard, claim: RobotsClaim): void {
+  const { host, isHttps, addresses, attempts } = claim
   const name = shard.source.hostName(host)
   const hostKey = shard.state.hosts.keyOf(host)
   const settings = settingsFor(shard.state, host)
   fetchRobots(shard, `${isHttps ? 'https' : 'http'}://${name}/robots.txt`, addresses, settings, (result, totalMs) => {
     arrive(shard, {
       kind: 'robots',
-      host,
+      claim,
       totalMs,
       observation: { kind: 'robots', host: name, hostKey, isHttps, attempts, result },
     })

@@ -226,7 +226,7 @@ export function bytesOf(words: Uint32Array): Uint8Array {
 }
 
 /** The same memory as words. Errors: BadImage where it is no whole number of them. */
-export function wordsOf(bytes: Uint8Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+function wordsOf(bytes: Uint8Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
   if (bytes.length === 0 || bytes.length % 4 !== 0) throw new BadImage('a part is cut')
   return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)
 }

@@ -4,6 +4,7 @@
  * Invariant: all that was accepted is synced before anything is done on the strength of it.
  */
 
+import { CrawlError } from '../base/errors.ts'
 import { type Key, keyFromWords, keyOf, word } from '../base/md5.ts'
 import { decodeEvent } from '../core/decode.ts'
 import type { Link, LinkGroup } from '../core/event.ts'
@@ -138,10 +139,7 @@ export function openShard(env: Env, directory: string, opened: OpenedShard, opti
   const isNew = eventsLog.isEmpty
   if (!isNew && comparePositions(end, eventsLog.end) < 0) eventsLog.cut(end)
   if (comparePositions(pagesEnd, pagesLog.end) < 0 && !pagesLog.isEmpty) pagesLog.cut(pagesEnd)
-  const state = options.checkpoint?.state ?? createState()
-  const from = options.checkpoint?.from
-  const progress = options.onProgress === undefined ? {} : { onProgress: options.onProgress }
-  replay(state, eventsLog, from === undefined ? progress : { from, ...progress })
+  const state = replayed(eventsLog, options)
   const totals = totalsAt(eventsLog, eventsLog.end)
   const lastMs = eventsLog.lastTimeMs
   const shard = assemble(env, directory, opened, options, state, totals, lastMs)
@@ -151,7 +149,8 @@ export function openShard(env: Env, directory: string, opened: OpenedShard, opti
   const pagesSynced = shard.pages.syncNow()
   const synced = shard.events.syncNow()
   markOpening(shard, synced, pagesSynced)
-  scheduleAll(state, shard.frontier, shard.clock.now())
+  nameHosts(shard)
+  if (!isNew) scheduleAll(state, shard.frontier, shard.clock.now())
   state.isLive = true
   return shard
 }
@@ -164,6 +163,33 @@ function markOpening(shard: Shard, synced: Position, pagesSynced: Position): voi
   events.write()
   clock.lastRecordMs = shardMs
   syncing.hasNews = false
+}
+
+/**
+ * The state at the end of the log. A checkpoint only makes it quicker: where the log behind it does not fit, the log is
+ * replayed from its start.
+ */
+function replayed(log: OpenedLog, options: ShardOptions): State {
+  const progress = options.onProgress === undefined ? {} : { onProgress: options.onProgress }
+  const { checkpoint } = options
+  if (checkpoint !== undefined) {
+    try {
+      replay(checkpoint.state, log, { from: checkpoint.from, ...progress })
+      return checkpoint.state
+    } catch (error) {
+      if (!(error instanceof CrawlError && error.code === 'LOG_CORRUPT')) throw error
+    }
+  }
+  const state = createState()
+  replay(state, log, progress)
+  return state
+}
+
+/** Names of hosts after a replay are known only where a record spelt them; settings for single hosts need them all. */
+function nameHosts(shard: Shard): void {
+  const { state, source } = shard
+  if (Object.keys(state.settings.hosts).length === 0) return
+  for (let host = 1; host <= state.hosts.count; host++) source.hostName(host)
 }
 
 function assemble(
@@ -198,6 +224,7 @@ function assemble(
     clock,
     inbox: [],
     inFlight: new Map(),
+    asked: new Map(),
     syncing: createSyncing(),
     sealing: {
       waiting: unsealed.map((segment) => segment.number).filter((number) => number < pages.segment),

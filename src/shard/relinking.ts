@@ -29,14 +29,13 @@ export function relinkNext(shard: Shard, now: Now): void {
         offset: position,
       })
     }
-    observe(shard, { kind: 'relink', link: event.attempt.link, links: linksAgain(shard, event) }, now)
+    const { attempt, location } = event
+    observe(shard, { kind: 'relink', link: attempt.link, links: linksAgain(shard, event), location }, now)
   }
 }
 
 function linksAgain(shard: Shard, { attempt, stored, location }: FetchedEvent): ReturnType<typeof linksOf>['links'] {
-  // A redirect's only link is its target.
-  if (location !== '') return [{ url: location }]
-  if (stored === undefined || attempt.status >= 300) return []
+  if (stored === undefined || location !== '' || attempt.status >= 300) return []
   const page = readPage(shard.pages, stored.page, shard.env.decodeContent)
   if (page === undefined) return []
   const { settings } = shard.state

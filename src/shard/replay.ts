@@ -120,6 +120,7 @@ function countsForTotals(kind: number): boolean {
   return (
     kind === KIND.fetched ||
     kind === KIND.failed ||
+    kind === KIND.badhost ||
     kind === KIND.refused ||
     kind === KIND.seeded ||
     kind === KIND.relinked

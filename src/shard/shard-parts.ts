@@ -2,7 +2,7 @@
  * What a shard consists of, and how it is woken. The story is in shard.ts.
  */
 import type { Key } from '../base/md5.ts'
-import type { Claim, LinkSource } from '../core/claim.ts'
+import type { Claim, LinkSource, RobotsClaim } from '../core/claim.ts'
 import type { Frontier } from '../core/frontier.ts'
 import type { State } from '../core/state.ts'
 import type { Env } from '../env/env.ts'
@@ -28,6 +28,8 @@ export interface Shard {
   readonly inbox: Arrival[]
   /** Claims whose observation has not come. At most `concurrency`. */
   readonly inFlight: Map<Key, Claim>
+  /** The same of robots.txt, by host and scheme. */
+  readonly asked: Map<number, RobotsClaim>
   readonly syncing: Syncing
   /** Sealed page segments to be compressed, the first number not looked at, and whether one is being compressed. */
   readonly sealing: { readonly waiting: number[]; next: number; isRunning: boolean }

@@ -8,7 +8,7 @@
  *          ▲                                    └─ when synced ─► 6 acknowledge                              │
  *          └──────────────────── one observation per claim, always, on failure too ──────────────────────────┘
  */
-import { claim, claimSuspect, suspectDueMs, type Work } from '../core/claim.ts'
+import { claim, claimSuspect, type RobotsClaim, suspectDueMs, type Work } from '../core/claim.ts'
 import { endContact, type Now, schedule } from '../core/frontier.ts'
 import { HOST, HOST_FLAG } from '../core/hosts.ts'
 import { URL_STATE } from '../core/state.ts'
@@ -52,16 +52,18 @@ function settle(shard: Shard, arrival: Arrival, now: Now): void {
   const { state, frontier } = shard
   if (arrival.kind === 'page') {
     // An observation that comes twice, or after its claim was given back, is none.
-    if (!shard.inFlight.delete(arrival.claim.link.key)) return
+    const { key } = arrival.claim.link
+    if (shard.inFlight.get(key) !== arrival.claim) return
+    shard.inFlight.delete(key)
     if (arrival.result.kind === 'answer') shard.rate.spend(arrival.result.body.length)
     observe(shard, storeAnswer(shard, arrival, now), now)
     return endContact(state, frontier, arrival.claim.host, arrival.timing.totalMs, now)
   }
   if (arrival.kind === 'robots') {
-    if (!state.hosts.hasFlag(arrival.host, arrival.observation.isHttps ? HOST_FLAG.askingHttps : HOST_FLAG.askingHttp))
-      return
+    if (shard.asked.get(askedId(arrival.claim)) !== arrival.claim) return
+    shard.asked.delete(askedId(arrival.claim))
     observe(shard, arrival.observation, now)
-    return endContact(state, frontier, arrival.host, arrival.totalMs, now)
+    return endContact(state, frontier, arrival.claim.host, arrival.totalMs, now)
   }
   if (arrival.kind === 'lookup') {
     if (!state.hosts.hasFlag(arrival.host, HOST_FLAG.lookingUp)) return
@@ -83,12 +85,18 @@ function pickWork(shard: Shard, now: Now): Work {
   const { state, frontier, source } = shard
   if (shard.rate.waitMs(state.settings.rateLimit, now.monotonicMs) > 0) return NO_WORK
   let work = claim(state, frontier, now, freeSlots(shard), LOOKUPS_MAX - shard.lookups, source)
-  if (isNothing(work) && suspectDueMs(state, now) <= now.monotonicMs) work = claimSuspect(state, frontier, now, source)
+  if (isNothing(work) && suspectDueMs(state, frontier, now) <= now.monotonicMs) work = claimSuspect(state, frontier, now, source)
   for (const event of work.events) apply(shard, event, now)
   for (const host of work.visited) schedule(state, frontier, host, now)
   for (const claimed of work.claims) shard.inFlight.set(claimed.link.key, claimed)
+  for (const asked of work.robots) shard.asked.set(askedId(asked), asked)
   shard.lookups += work.lookups.length
   return work
+}
+
+/** A host has two robots.txt: one of each scheme. */
+function askedId({ host, isHttps }: RobotsClaim): number {
+  return host * 2 + (isHttps ? 1 : 0)
 }
 
 function isNothing(work: Work): boolean {
@@ -107,7 +115,7 @@ export function freeSlots(shard: Shard): number {
 function armTimer(shard: Shard, now: Now): void {
   const { frontier, state } = shard
   let dueMs = frontier.due.size > 0 && freeSlots(shard) > 0 ? frontier.due.peekDue() : Number.POSITIVE_INFINITY
-  dueMs = Math.min(dueMs, suspectDueMs(state, now))
+  dueMs = Math.min(dueMs, suspectDueMs(state, frontier, now))
   dueMs = Math.max(dueMs, now.monotonicMs + shard.rate.waitMs(state.settings.rateLimit, now.monotonicMs))
   if (!shard.isClaiming || dueMs === Number.POSITIVE_INFINITY) return
   if (shard.cancelTimer !== undefined) {

@@ -43,17 +43,19 @@ function startSync(shard: Shard): void {
   syncing.hasNews = false
   syncing.covered = syncing.waiting
   syncing.waiting = []
+  // Where a log rolls meanwhile, it is synced further than the other: the mark tells of what both have.
+  const target = { events: events.written, pages: pages.written }
   let left = 2
   let failure: Error | undefined
   const returned = (error: Error | undefined): void => {
     failure ??= error
-    if (--left === 0) endSync(shard, failure)
+    if (--left === 0) endSync(shard, target, failure)
   }
   pages.sync(returned)
   events.sync(returned)
 }
 
-function endSync(shard: Shard, failure: Error | undefined): void {
+function endSync(shard: Shard, target: Syncing['returned'], failure: Error | undefined): void {
   const { syncing } = shard
   syncing.isRunning = false
   if (shard.hasEnded) return
@@ -62,7 +64,7 @@ function endSync(shard: Shard, failure: Error | undefined): void {
     shard.onFailure(failure)
     return
   }
-  syncing.returned = { events: shard.events.synced, pages: shard.pages.synced }
+  syncing.returned = target
   const covered = syncing.covered
   syncing.covered = []
   for (const done of covered) done()

@@ -4,6 +4,7 @@
  */
 import type { CrawlEvent } from '../core/event.ts'
 import { KIND } from '../core/kind.ts'
+import { REASONS } from '../core/reasons.ts'
 
 /** Different media types counted; further ones as `other`. */
 const TYPES_MAX = 64
@@ -43,6 +44,9 @@ export function addToTotals(totals: Totals, event: CrawlEvent): void {
     case KIND.seeded:
     case KIND.relinked:
       return countTurnedAway(totals, event.turnedAway)
+    case KIND.badhost:
+      if (event.keys.length > 0) count(totals.byReason, String(REASONS['host.bad']), event.keys.length)
+      return
     case KIND.refused:
       for (const group of event.groups) count(totals.byReason, String(event.reason), group.links.length)
       return

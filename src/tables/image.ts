@@ -3,7 +3,7 @@
  *
  *   image      header, then one piece for each partition from 0 on
  *   header     u32 magic, u32 version, u32 partition bits, u32 value words
- *   piece      u32 partition, u32 entry count, u32 CRC-32 of the two before and of the entries, entries
+ *   piece      u32 partition, u32 entry count, u32 CRC-32 of the entries, u32 CRC-32 of the three before, entries
  *   entry      u32 k0, k1, k2, k3, then the value words
  *
  * An image only spares replay. One that is damaged, or of a shape this version does not use, is not repaired or
@@ -17,8 +17,8 @@ const VERSION = 1
 const HEADER_WORDS = 4
 
 /** Words before a piece's entries. */
-export const PARTITION_HEADER_WORDS = 3
-const AT = { partition: 0, count: 1, checksum: 2 } as const
+export const PARTITION_HEADER_WORDS = 4
+const AT = { partition: 0, count: 1, entriesChecksum: 2, headChecksum: 3 } as const
 
 /** Takes bytes before it returns; they are gone afterwards. */
 export type WriteImage = (bytes: Uint8Array) => void
@@ -40,7 +40,8 @@ export function acceptsHeader(partitionBits: number, valueWords: number, read: R
 export function sealPartition(piece: Uint32Array, partition: number, entryCount: number): Uint8Array {
   piece[AT.partition] = partition
   piece[AT.count] = entryCount
-  piece[AT.checksum] = checksumOf(piece, piece.subarray(PARTITION_HEADER_WORDS))
+  piece[AT.entriesChecksum] = crc32(bytesOf(piece.subarray(PARTITION_HEADER_WORDS)))
+  piece[AT.headChecksum] = crc32(bytesOf(piece.subarray(0, AT.headChecksum)))
   return bytesOf(piece)
 }
 
@@ -57,10 +58,10 @@ export function acceptsPartition(
 ): Uint32Array<ArrayBuffer> | undefined {
   const head = new Uint32Array(PARTITION_HEADER_WORDS)
   if (read(bytesOf(head)) !== head.byteLength || head[AT.partition] !== partition) return undefined
-  // A damaged count must not ask for all the memory there is: no handle names so many entries.
-  if (head[AT.count] >= 2 ** (shift - 1)) return undefined
+  // Checked by itself, so that a damaged count does not ask for all the memory there is.
+  if (crc32(bytesOf(head.subarray(0, AT.headChecksum))) !== head[AT.headChecksum]) return undefined
   const entries = allocate(head[AT.count] * stride)
-  const whole = read(bytesOf(entries)) === entries.byteLength && checksumOf(head, entries) === head[AT.checksum]
+  const whole = read(bytesOf(entries)) === entries.byteLength && crc32(bytesOf(entries)) === head[AT.entriesChecksum]
   if (whole && stripAscending(entries, stride, partition, shift)) return entries
   release(entries)
   return undefined
@@ -82,10 +83,6 @@ function isAscending(entries: Uint32Array, first: number, second: number): boole
     if (entries[first + i] !== entries[second + i]) return entries[first + i] < entries[second + i]
   }
   return false
-}
-
-function checksumOf(head: Uint32Array, entries: Uint32Array): number {
-  return crc32(bytesOf(entries), crc32(bytesOf(head.subarray(AT.partition, AT.checksum))))
 }
 
 function bytesOf(words: Uint32Array): Uint8Array {

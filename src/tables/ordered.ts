@@ -163,7 +163,7 @@ export class OrderedTable {
     const words = this.#partitions[partition]
     const scale = this.#scales[partition]
     const from = (handle >>> this.#partitionBits) * this.#stride
-    assert(words[from] !== EMPTY, 'handle of no entry')
+    assert(words[from] < EMPTY, 'handle of no entry')
     // Entries behind that are not at home move up by one; the first that is at home, or an empty slot, ends them.
     let end = from + this.#stride
     while (words[end] !== EMPTY && ((words[end] * scale) | 0) * this.#stride < end) end += this.#stride

@@ -138,6 +138,12 @@ test('real disk: what may not be opened is DISK_DENIED', { skip: process.getuid?
   remove()
 })
 
+test('real disk: a directory that cannot be made is an error at once', { skip: process.platform !== 'linux' }, () => {
+  for (const path of ['/proc/none/below', '/dev/null/below']) {
+    assert.throws(() => nodeDisk.makeDirectory(path), (error) => error instanceof CrawlError && error.code.startsWith('DISK_'))
+  }
+})
+
 test('real disk: a device without space is DISK_FULL', { skip: process.platform !== 'linux' }, () => {
   const file = nodeDisk.open('/dev/full', 'write')
   assert.throws(() => file.write(Buffer.from('x'), 0), { code: 'DISK_FULL' })

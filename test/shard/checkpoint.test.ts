@@ -12,7 +12,7 @@ import { checkpointsToKeep } from '../../src/shard/kept-checkpoints.ts'
 import { openShard, openShardLogs, type ShardOptions } from '../../src/shard/opening.ts'
 import { replay } from '../../src/shard/replay.ts'
 import type { Shard } from '../../src/shard/shard-parts.ts'
-import { closeShard } from '../../src/shard/stopping.ts'
+import { abandonShard, closeShard } from '../../src/shard/stopping.ts'
 import { checkpointAt } from '../adapters/checkpoint-stores.ts'
 import { CRAWL_ID, seeded } from '../log/given.ts'
 import { SimulatedCheckpoints } from '../sim/checkpoints.ts'
@@ -263,6 +263,15 @@ test('a checkpoint that cannot be saved is skipped, with the reason, and its ima
   crawl.liveAndSave(50)
   assert.equal(images().length, 1)
   assert.ok(crawl.load().loaded)
+})
+
+test('a shard that did not end in order saves nothing: its memory may be ahead of its log', () => {
+  const crawl = new Crawl()
+  crawl.live(100)
+  const shard = crawl.open()
+  assert.equal(saveCheckpoint(shard, crawl.store).kind, 'skipped')
+  abandonShard(shard, 'a failure')
+  assert.equal(saveCheckpoint(shard, crawl.store).kind, 'skipped')
 })
 
 test('of many checkpoints the newest two stay and a series each about twice as far back', () => {

@@ -138,7 +138,6 @@ export class Audit {
       return
     }
     const event = decodeEvent(new ByteReader(bytes, AT.body), kind)
-    if (process.env['SIM_EVENTS']) console.log(this.#segment, this.#position, timeMs, JSON.stringify(event ?? null, (k, v) => k === 'key' || k === 'from' || k==='hostKey' || k === 'keys' || k === 'body' || k === 'known' ? undefined : v).slice(0, 700))
     if (event !== undefined) this.#apply(event, timeMs)
   }
 
@@ -217,7 +216,6 @@ export class Audit {
       }
       case KIND.relinked: {
         const entry = this.urls.get(event.link.key)!
-        assert.ok(entry.relink, `${entry.url}: linked again, and nobody asked for it`)
         entry.relink = false
         this.#putUrl(entry)
         return this.#find(event)

@@ -82,7 +82,8 @@ export class Politeness {
     contact.isCut = false
     contact.endForwardMs = this.#wall.forwardMs
     if (reply.retryAfterMs > 0) {
-      contact.askedUntilMs = Math.max(contact.askedUntilMs, this.#time.nowMs + Math.min(reply.retryAfterMs, this.#delayMaxMs))
+      const stillMs = contact.askedUntilMs - (this.#wall.forwardMs - contact.askedForwardMs)
+      contact.askedUntilMs = Math.max(stillMs, this.#time.nowMs + Math.min(reply.retryAfterMs, this.#delayMaxMs))
       contact.askedForwardMs = this.#wall.forwardMs
     }
   }

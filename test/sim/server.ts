@@ -21,6 +21,9 @@ export interface Reply {
 
 type Header = readonly [string, string]
 
+/** Requests to a host after which its name server may fail. */
+const OUTAGE_AFTER = 8
+
 export class Servers {
   readonly #plan: WebPlan
   readonly #chance: Chance
@@ -37,7 +40,9 @@ export class Servers {
   resolve(hostname: string): Resolution {
     const host = [...this.#plan.hosts.values()].find((candidate) => candidate.hostname === hostname)
     if (host === undefined) return dnsTrouble('dns.notfound')
-    if (this.#count(`dns ${hostname}`) <= host.dnsFailures || host.dns === 'temporary') return dnsTrouble('dns.temporary')
+    const isOut = (this.#requests.get(`host ${host.host}`) ?? 0) >= OUTAGE_AFTER && this.#count(`out ${hostname}`) <= host.dnsOutage
+    const isSilent = isOut || this.#count(`dns ${hostname}`) <= host.dnsFailures || host.dns === 'temporary'
+    if (isSilent) return dnsTrouble('dns.temporary')
     if (host.dns === 'notfound') return dnsTrouble('dns.notfound')
     return { kind: 'addresses', addresses: host.addresses, ttlMs: host.ttlMs }
   }

@@ -22,6 +22,8 @@ export interface HostPlan {
   /** What the name server says after `dnsFailures` times saying nothing. */
   readonly dns: 'fine' | 'notfound' | 'temporary'
   readonly dnsFailures: number
+  /** Look-ups that get no answer once the host itself has answered a few requests. */
+  readonly dnsOutage: number
   readonly ttlMs: number
   /** No address ever accepts a connection. */
   readonly dead: 'refused' | 'silent' | undefined
@@ -120,6 +122,7 @@ function generateHost(chance: Chance, i: number, others: readonly string[]): Hos
     isFirstDead: trouble === 'half',
     dns: trouble === 'notfound' ? 'notfound' : trouble === 'mute' ? 'temporary' : 'fine',
     dnsFailures: trouble === 'slow-dns' ? chance.between(1, FAILURES_MAX) : 0,
+    dnsOutage: trouble === 'none' && i !== TROUBLES.length + 1 && chance.percent(30) ? chance.between(1, 6) : 0,
     ttlMs: chance.pick([5000, 60_000, 3_600_000]),
     dead: trouble === 'dead' ? 'refused' : trouble === 'silent' ? 'silent' : undefined,
     outage:

@@ -23,7 +23,7 @@ function listOf(deques: BulkDeques, words: Uint32Array, at: number): number[] {
 
 test('any sequence of operations on deques of one arena leaves what arrays would hold', () => {
   fc.assert(
-    fc.property(fc.array(operation, { maxLength: 150 }), (operations) => {
+    fc.property(fc.array(operation, { maxLength: 150, size: 'max' }), (operations) => {
       const deques = new BulkDeques()
       const words = new Uint32Array(DEQUES * DEQUE_WORDS + 1)
       const models: number[][] = Array.from({ length: DEQUES }, () => [])
