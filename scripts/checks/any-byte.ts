@@ -16,7 +16,7 @@ import { openLog } from '../../src/log/recover.ts'
 import type { SimulatedDisk } from '../../test/sim/disk.ts'
 import { Bench, type Damage, type Report } from './damage.ts'
 import { flipDatabase, flipImage } from './damaged-checkpoints.ts'
-import { type SegmentFacts, factsOfLog } from './log-facts.ts'
+import { factsOfLog, recordAt, type SegmentFacts } from './log-facts.ts'
 import { crawlSample, SHARD } from './sample-crawl.ts'
 import { type LogName, type ShardFacts, shardFacts, verdictOfCut, verdictOfFlip, verdictOfKeyFlip } from './verdicts.ts'
 
@@ -27,6 +27,8 @@ export interface AnyByteOptions {
   readonly cutBytes: number
   /** Only every so manyth of these bytes. */
   readonly cutStep: number
+  /** Bytes at the edges of records are cut whatever the step, at every so manyth record. */
+  readonly edgeStep: number
   /** Bits flipped, over both samples. */
   readonly flips: number
   /** Of cuts within one record, every so manyth is read, verified and resumed too; the first and the last always are. */
@@ -107,7 +109,7 @@ function cutLog(
     for (let at = segment.valBytes - 1; at >= lowest; at--) {
       left--
       const expected = verdictOfCut(facts, log, segment.number, at)
-      const isEdge = at === expected.from || at === expected.from + 1 || at === expected.to - 1
+      const isEdge = isAtEdge(segment, at, options.edgeStep)
       const turn = segment.valBytes - at
       if (turn % options.cutStep !== 0 && !isEdge) continue
       const damage: Damage = new Map([...gone, [segment.valPath, val.subarray(0, at)]])
@@ -117,6 +119,12 @@ function cutLog(
     gone.set(segment.valPath, undefined).set(segment.keyPath, undefined)
   }
   tell(`  ${log}: cut at ${options.cutBytes - left} bytes, ${bench.report.disagreements.length} disagreements`)
+}
+
+/** The first two bytes and the last one of every `step`th record. */
+function isAtEdge(segment: SegmentFacts, at: number, step: number): boolean {
+  const { start, end, sequence } = recordAt(segment, at)
+  return sequence % step === 0 && (at === start || at === start + 1 || at === end - 1)
 }
 
 function flipLogs(bench: Bench, disk: SimulatedDisk, facts: ShardFacts, count: number, tell: (text: string) => void): void {
@@ -169,6 +177,7 @@ async function main(): Promise<void> {
       cutBytes: Number(values.cuts),
       cutStep: Number(values.step),
       flips: Number(values.flips),
+      edgeStep: 1,
       wholeEvery: Number(values.whole),
     },
     console.log,

@@ -4,20 +4,10 @@
  */
 import yargs from 'yargs'
 import { nearestName } from '../core/nearest-name.ts'
-import type { Command, Option } from './command.ts'
+import type { Arguments, Command, Option } from './command.ts'
 import { commandHelp } from './command-help.ts'
 import { usageError } from './errors.ts'
 import { settingOptions } from './setting-flags.ts'
-
-export interface Arguments {
-  readonly command: Command
-  readonly isJson: boolean
-  readonly isQuiet: boolean
-  /** Positionals by name, in order; [] where not given. */
-  readonly positionals: Readonly<Record<string, readonly string[]>>
-  /** Options by name, without dashes: text, a list of texts, or true and false. Undefined where not given. */
-  readonly values: Readonly<Record<string, string | readonly string[] | boolean | undefined>>
-}
 
 const DIR_DEFAULT = 'logs/default'
 
@@ -39,7 +29,7 @@ export function parseArguments(command: Command, argv: readonly string[]): Argum
   const parser = createParser(command, own, settings)
   let parsed: Record<string, unknown>
   try {
-    parsed = parser.parse([...argv]) as Record<string, unknown>
+    parsed = parser.parse(withDashes(argv)) as Record<string, unknown>
   } catch (error) {
     throw usageError(sentence(error), helpHint(command))
   }
@@ -53,6 +43,17 @@ export function parseArguments(command: Command, argv: readonly string[]): Argum
   }
   const positionals = readPositionals(command, (parsed._ as unknown[]).map(String))
   return { command, positionals, values, isJson: values.json === true, isQuiet: values.quiet === true }
+}
+
+/** yargs takes a lone `-` for no value of a list, where `--seeds -` means standard input. */
+function withDashes(argv: readonly string[]): string[] {
+  const words: string[] = []
+  for (const word of argv) {
+    const before = words.at(-1)
+    if (word === '-' && before?.startsWith('--') && !before.includes('=')) words[words.length - 1] = `${before}=-`
+    else words.push(word)
+  }
+  return words
 }
 
 function createParser(command: Command, own: Readonly<Record<string, Option>>, settings: typeof own) {

@@ -1,8 +1,8 @@
 /** `check URL [DIR]`: what the rules of a crawl say of a URL at this moment. */
 import { checkUrl, type UrlCheck } from '../crawl/checking.ts'
 import { createLinkSource } from '../shard/link-source.ts'
-import type { Arguments } from './arguments.ts'
 import { ask } from './asking.ts'
+import type { Arguments } from './command.ts'
 import { EXIT, usageError } from './errors.ts'
 import { crawlNamed, urlNamed, withPast } from './reading.ts'
 import { duration, escapeLine, jsonLine, labelled } from './text.ts'

@@ -9,7 +9,7 @@ import { nearestName } from '../core/nearest-name.ts'
 import { readOptions, type SettingInput } from '../core/setting-input.ts'
 import { fileKeyOf, OPTION_KEYS, SETTING_OPTIONS } from '../core/setting-options.ts'
 import { CHANGEABLE, type Settings } from '../core/settings.ts'
-import type { Arguments } from './arguments.ts'
+import type { Arguments } from './command.ts'
 import { usageError } from './errors.ts'
 
 const PREFIX = 'CRAWLER_'

@@ -1,5 +1,4 @@
 /** What a command is: its place in the help, what it takes, and the module that runs it, loaded only when it runs. */
-import type { Arguments } from './arguments.ts'
 
 export interface Positional {
   /** As the usage shows it: `URL`, `DIR`. */
@@ -36,3 +35,14 @@ export interface Command {
 
 /** @returns the exit code. Errors: whatever is to be printed. */
 export type Run = (args: Arguments) => Promise<number>
+
+/** A command line as data: see arguments.ts. */
+export interface Arguments {
+  readonly command: Command
+  readonly isJson: boolean
+  readonly isQuiet: boolean
+  /** Positionals by name, in order; [] where not given. */
+  readonly positionals: Readonly<Record<string, readonly string[]>>
+  /** Options by name, without dashes: text, a list of texts, or true and false. Undefined where not given. */
+  readonly values: Readonly<Record<string, string | readonly string[] | boolean | undefined>>
+}

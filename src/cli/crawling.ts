@@ -5,11 +5,12 @@
 import { firstTroubleIn } from '../crawl/first-trouble.ts'
 import type { CrawlEnd, CrawlListener } from '../crawl/running.ts'
 import type { OpenCrawl } from '../crawl/starting.ts'
-import type { Arguments } from './arguments.ts'
+import type { Status } from '../crawl/status.ts'
+import type { Arguments } from './command.ts'
 import type { CrawlLog } from './crawl-log.ts'
 import { EXIT } from './errors.ts'
-import { type Progress, showProgress } from './progress.ts'
-import { withLogs } from './reading.ts'
+import { type Progress, type ReplayProgress, showProgress } from './progress.ts'
+import { withLogs, withPast } from './reading.ts'
 import { type CrawlFigures, summaryOf } from './summary.ts'
 import { escapeLine, jsonLine, withoutUserinfo } from './text.ts'
 
@@ -29,13 +30,14 @@ export interface NotingListener extends CrawlListener {
   note: (text: string) => void
 }
 
-export function listenerOf(log: CrawlLog): NotingListener {
+export function listenerOf(log: CrawlLog, onReplay?: ReplayProgress['onReplay']): NotingListener {
   const listener: NotingListener = {
     note: (text) => process.stderr.write(`${text}\n`),
     onMessage: (level, text, facts) => {
       log.write(level, text, facts)
       if (level !== 'info') listener.note(`crawler: ${escapeLine(withoutUserinfo(text))}`)
     },
+    ...(onReplay === undefined ? {} : { onReplay }),
   }
   return listener
 }
@@ -61,9 +63,10 @@ export async function crawlToItsEnd(foreground: Foreground): Promise<number> {
   }
   await open.close()
   forgetSignals()
-  const { pages } = crawl.shard.state
+  const kept = end.kind === 'disk-full' ? onDisk(open) : undefined
+  const pages = kept?.pages ?? crawl.shard.state.pages
   const figures: CrawlFigures = {
-    end,
+    end: { ...end, status: kept?.status ?? end.status },
     root,
     act,
     runMs: performance.now() - startedMs,
@@ -73,6 +76,16 @@ export async function crawlToItsEnd(foreground: Foreground): Promise<number> {
     firstTrouble: pages > 0 ? undefined : withLogs(open.layout, firstTroubleIn),
   }
   return conclude(foreground, figures)
+}
+
+/** After a full disk memory may know more than the log could keep: then what counts is what is there. */
+function onDisk({ layout }: OpenCrawl): { readonly status: Status; readonly pages: number } | undefined {
+  try {
+    return withPast(layout, ({ status, state }) => ({ status, pages: state.pages }))
+  } catch {
+    // It is said on the next occasion: `resume` looks at the log before all else.
+    return undefined
+  }
 }
 
 function endProgress(listener: NotingListener, progress: Progress): void {

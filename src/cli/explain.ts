@@ -2,7 +2,7 @@
 import { type ExplainedEvent, type Explanation, explainUrl } from '../crawl/explain.ts'
 import { forEachTurnedAway, type TurnedAwayLink } from '../crawl/urls.ts'
 import type { OpenedShard } from '../shard/opening.ts'
-import type { Arguments } from './arguments.ts'
+import type { Arguments } from './command.ts'
 import { EXIT } from './errors.ts'
 import { crawlNamed, urlNamed, withLogs } from './reading.ts'
 import { bytes, count, duration, escapeLine, jsonLine, plural } from './text.ts'

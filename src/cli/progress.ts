@@ -62,3 +62,29 @@ function progressLine(crawl: RunningCrawl, samples: Sample[]): string {
     `${plural(waiting, 'host')} waiting`,
   ].join('  ')
 }
+
+/** Replays shorter than this show nothing, milliseconds. */
+const SHORT_REPLAY_MS = 2000
+
+export interface ReplayProgress {
+  readonly onReplay: (items: number, itemsMax: number) => void
+  /** Takes the line away. */
+  readonly end: () => void
+}
+
+/** Says on a terminal how far a long replay is. */
+export function replayProgress(): ReplayProgress {
+  const isTerminal = process.stderr.isTTY === true
+  const startedMs = performance.now()
+  let isShown = false
+  return {
+    onReplay: (items, itemsMax) => {
+      if (!isTerminal || performance.now() - startedMs < SHORT_REPLAY_MS) return
+      isShown = true
+      process.stderr.write(`\rreplaying ${Math.floor((items / Math.max(1, itemsMax)) * 100)} %\x1b[K`)
+    },
+    end: () => {
+      if (isShown) process.stderr.write('\r\x1b[K')
+    },
+  }
+}

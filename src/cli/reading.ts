@@ -5,8 +5,10 @@ import { type Layout, layoutOf } from '../crawl/layout.ts'
 import { type CrawlIdentity, closeLogs, crawlIn, type PastCrawl, readCrawl, type Until } from '../crawl/reading.ts'
 import { seedOf } from '../crawl/seeds.ts'
 import { type OpenedShard, openShardLogs } from '../shard/opening.ts'
-import { type Arguments, dirOf } from './arguments.ts'
+import { dirOf } from './arguments.ts'
+import type { Arguments } from './command.ts'
 import { usageError } from './errors.ts'
+import { replayProgress } from './progress.ts'
 
 /** The crawl in the directory that was named. Errors: DIR_NO_CRAWL. */
 export function crawlNamed(args: Arguments): {
@@ -31,7 +33,9 @@ export function urlNamed(args: Arguments, crawl: CrawlIdentity): string {
 
 /** Replays the crawl in a directory, gives it to `use`, and closes it. */
 export function withPast<T>(layout: Layout, use: (past: PastCrawl) => T, until?: Until): T {
-  const past = readCrawl(nodeDisk, layout, until, replayProgress())
+  const progress = replayProgress()
+  const past = readCrawl(nodeDisk, layout, until, progress.onReplay)
+  progress.end()
   try {
     return use(past)
   } finally {
@@ -46,19 +50,6 @@ export function withLogs<T>(layout: Layout, use: (logs: OpenedShard) => T): T {
     return use(logs)
   } finally {
     closeLogs(logs)
-  }
-}
-
-/** Replays shorter than this show nothing. */
-const QUIET_MS = 2000
-
-/** Says on a terminal how far a long replay is. */
-function replayProgress(): ((items: number, itemsMax: number) => void) | undefined {
-  if (process.stderr.isTTY !== true) return undefined
-  const startedMs = performance.now()
-  return (items, itemsMax) => {
-    if (performance.now() - startedMs < QUIET_MS) return
-    process.stderr.write(items >= itemsMax ? '\r\x1b[K' : `\rreplaying ${Math.floor((items / itemsMax) * 100)} %\x1b[K`)
   }
 }
 

@@ -1,6 +1,7 @@
 /** `replay [DIR] --until TS|@SEQ`: counts and digest as of an instant. */
 import type { Status } from '../crawl/status.ts'
-import { type Arguments, textOf } from './arguments.ts'
+import { textOf } from './arguments.ts'
+import type { Arguments } from './command.ts'
 import { EXIT } from './errors.ts'
 import { crawlNamed, withPast } from './reading.ts'
 import { count, duration, jsonLine, table } from './text.ts'

@@ -12,8 +12,8 @@ import { type WaitingHosts, waitingHosts } from '../crawl/waiting-hosts.ts'
 import { hostNameOf } from '../shard/link-source.ts'
 import { totalsAt } from '../shard/replay.ts'
 import type { Totals } from '../shard/totals.ts'
-import type { Arguments } from './arguments.ts'
 import { ask } from './asking.ts'
+import type { Arguments } from './command.ts'
 import { EXIT } from './errors.ts'
 import { crawlNamed, withLogs, withPast } from './reading.ts'
 import { bytes, count, duration, escapeLine, jsonLine, labelled, rate } from './text.ts'
@@ -83,11 +83,15 @@ function linesOf(root: string, view: View): string[] {
   const parts = (['done', 'failed', 'refused', 'pending'] as const).map((name) => `${count(status[name])} ${name}`)
   const lately = view.how.startsWith('running') ? `, lately ${rate(rates.recent)}` : ''
   const rows: Row[] = [
-    ['crawl', `${root}: ${view.how}`],
+    ['crawl', root],
+    ['state', view.how],
     ['as of', `${status.time}, record ${status.seq}`],
     ['URLs', `${count(status.seen)} seen: ${parts.join(', ')}, ${count(status.processing)} in flight`],
     ['pages', `${count(view.pages)}, ${bytes(status.bytes)} received`],
-    ['rate', `${rate(rates.overall)} pages/s in ${duration(rates.runMs)} of running${lately}`],
+    [
+      'rate',
+      rates.runMs === 0 ? 'none yet' : `${rate(rates.overall)} pages/s in ${duration(rates.runMs)} of running${lately}`,
+    ],
     [
       'hosts',
       `${count(status.hosts)}, ${count(status.resolved)} resolved, ${count(status.badHosts)} bad; ${count(waiting.withPending)} with URLs pending`,

@@ -57,12 +57,7 @@ function withFirst({ reasons, firstTrouble }: CrawlFigures): ReadonlyArray<reado
 function headline({ end, runMs, newPages, pages, act }: CrawlFigures): string {
   const { status } = end
   const before = act === 'start' ? '' : ` of ${count(pages)} in all`
-  const how =
-    end.kind === 'finished'
-      ? 'finished'
-      : end.kind === 'disk-full'
-        ? `the disk is full: ${end.reason}`
-        : `stopped: ${end.reason}`
+  const how = end.kind === 'finished' ? 'finished' : `stopped: ${end.reason}`
   const speed = rate((newPages * 1000) / Math.max(1, runMs))
   const parts = [
     `${plural(newPages, 'page')}${before} in ${duration(runMs)} (${speed}/s)`,

@@ -93,7 +93,7 @@ export class Admission {
   addLink(url: string, depth: number, from: Key, chain: readonly Key[] = NO_CHAIN): void {
     const host = this.#hostInPage(hostOf(url))
     const refusal = host.refusal !== 0 ? host.refusal : this.#pathRefusal(url, depth, host.rules)
-    if (refusal !== 0) return this.#refuse(refusal, url)
+    if (refusal !== 0) return this.refuse(refusal, url)
     this.#add(host, url, depth, from, false, chain)
   }
 
@@ -116,7 +116,7 @@ export class Admission {
     }
     const name = hostOf(url)
     const refusal = admitsPath(rulesOfHost(this.#scope, name), url, 0)
-    if (refusal !== undefined) return this.#refuse(REASONS[refusal], url)
+    if (refusal !== undefined) return this.refuse(REASONS[refusal], url)
     // The scope was opened a moment ago, so what was refused for this host before need not be now.
     const before = this.#hosts.get(name)
     if (before !== undefined && before.refusal !== 0) this.#hosts.delete(name)
@@ -164,7 +164,8 @@ export class Admission {
     return refused === undefined ? 0 : REASONS[refused]
   }
 
-  #refuse(reason: number, url: string): void {
+  /** A link turned away for `reason`: counted, and listed where the crawl keeps them. */
+  refuse(reason: number, url: string): void {
     this.turnAway(reason, 1)
     if (!this.#state.settings.keepRefused || this.#turnedAwayBytes + url.length > TURNED_AWAY_BYTES_MAX) return
     this.#turnedAwayBytes += url.length
@@ -183,9 +184,9 @@ export class Admission {
     const key = keyOf(url)
     const handle = urls.find(word(key, 0), word(key, 1), word(key, 2), word(key, 3))
     if (handle >= 0) return this.#meetAgain(key, urls.word(handle, URL_WORD.rest), depth)
-    if (!seed && depth > host.rules.depthMax) return this.#refuse(REASONS.depth, url)
+    if (!seed && depth > host.rules.depthMax) return this.refuse(REASONS.depth, url)
     this.#linkBytes += url.length + LINK_OVERHEAD_BYTES + chain.length * 16
-    if (this.#linkBytes > LINK_BYTES_MAX) return this.#refuse(REASONS['budget.links'], url)
+    if (this.#linkBytes > LINK_BYTES_MAX) return this.refuse(REASONS['budget.links'], url)
     const link = { key, url, depth: Math.min(depth, 255), from, seed, chain }
     if (settings.order === 'priority' && isPreferred(settings, url)) host.preferred.push(link)
     else host.links.push(link)

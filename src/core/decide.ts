@@ -6,10 +6,11 @@
 import { keyOf } from '../base/md5.ts'
 import { Admission } from './admission.ts'
 import { decideLookup, decideRobots } from './decide-host.ts'
-import type { Attempt, CrawlEvent, FailedEvent, Stored } from './event.ts'
+import type { Attempt, CrawlEvent, FailedEvent, Link, Stored } from './event.ts'
 import { KIND } from './kind.ts'
 import type {
   Answer,
+  FoundLink,
   Observation,
   PageObservation,
   RelinkObservation,
@@ -55,10 +56,19 @@ function decideSeeds(state: State, { source, lines, isLast, urls }: SeedsObserva
   return { kind: KIND.seeded, source, lines, isLast, ...admission.findings() }
 }
 
+/** The links of a page, but for those it asks robots not to follow where robots are obeyed. */
+function addLinks(state: State, admission: Admission, links: readonly FoundLink[], page: Link, depth: number): void {
+  const { robots } = settingsOfHost(state.settings, hostOf(page.url))
+  for (const { url, nofollow } of links) {
+    if (nofollow && robots) admission.refuse(REASONS['link.nofollow'], url)
+    else admission.addLink(url, depth, page.key)
+  }
+}
+
 function decideRelink(state: State, { link, links, location }: RelinkObservation): CrawlEvent {
   const admission = new Admission(state)
   const depth = currentDepth(state, link.key, link.depth)
-  if (location === '') for (const found of links) admission.addLink(found.url, depth + 1, link.key)
+  if (location === '') addLinks(state, admission, links, link, depth + 1)
   // A redirect's only link is its target, and redirects add no depth.
   else if (link.seed) admission.addSeed(location, depth, link.key, [...link.chain, link.key])
   else admission.addLink(location, depth, link.key, [...link.chain, link.key])
@@ -125,7 +135,7 @@ function decideAnswer(state: State, attempt: Attempt, answer: Answer): CrawlEven
     if (link.seed) admission.addSeed(location, link.depth, link.key, chain)
     else admission.addLink(location, link.depth, link.key, chain)
   } else {
-    for (const found of answer.links) admission.addLink(found.url, link.depth + 1, link.key)
+    addLinks(state, admission, answer.links, link, link.depth + 1)
     for (const [reason, count] of answer.turnedAway) admission.turnAway(reason, count)
   }
   return {

@@ -10,6 +10,8 @@ import type { Link, Stored } from './event.ts'
 /** A link as the scanner found it, canonical. */
 export interface FoundLink {
   readonly url: string
+  /** The page asks robots not to follow it. */
+  readonly nofollow: boolean
 }
 
 /** Everything a page or an answer told, already reduced to facts. */

@@ -16,11 +16,14 @@ export function keyTrouble(disk: Disk, log: OpenedLog, finding: Finding, directo
   if (finding.segment !== last) return true
   const path = `${directory}/${keyName(last)}`
   if (!disk.exists(path)) return false
-  if (finding.offset >= log.key(last).byteLength) return false
+  const words = log.key(last)
+  const expected = new Uint8Array(words.buffer, words.byteOffset, words.byteLength)
   const file = disk.open(path, 'read')
   try {
-    const rest = new Uint8Array(Math.max(0, file.sizeBytes() - finding.offset))
-    return rest.subarray(0, file.read(rest, finding.offset)).some((byte) => byte !== 0)
+    const found = new Uint8Array(file.sizeBytes())
+    const length = Math.min(file.read(found, 0), expected.length)
+    for (let at = 0; at < length; at++) if (found[at] !== expected[at] && found[at] !== 0) return true
+    return false
   } finally {
     file.close()
   }

@@ -10,6 +10,8 @@ import type { OpenedShard } from '../shard/opening.ts'
 import { bodyOf, readPage } from '../shard/pages.ts'
 import { type Trouble, troubleOfError } from './trouble.ts'
 
+type Logs = Pick<OpenedShard, 'events' | 'pages'>
+
 /** Pages told of one by one; beyond, they are only counted. */
 const TROUBLES_MAX = 100
 
@@ -19,7 +21,7 @@ const TROUBLES_MAX = 100
  * @param troubles  what is wrong is appended
  * @returns pages read. Cost: a read or two per page, nearly in the order in which they stand, and one SHA-256 each.
  */
-export function verifyPages(logs: OpenedShard, end: Position, decode: DecodeContent, troubles: Trouble[]): number {
+export function verifyPages(logs: Logs, end: Position, decode: DecodeContent, troubles: Trouble[]): number {
   let checked = 0
   let untold = 0
   for (const { number } of logs.events.segments) {
@@ -47,10 +49,10 @@ export function verifyPages(logs: OpenedShard, end: Position, decode: DecodeCont
   return checked
 }
 
-function troubleOfPage(logs: OpenedShard, stored: Stored, key: Key, decode: DecodeContent): Trouble | undefined {
+function troubleOfPage(logs: Logs, stored: Stored, key: Key, decode: DecodeContent): Trouble | undefined {
   try {
     const page = readPage(logs.pages, stored.page, decode)
-    if (page === undefined) return problem('it is missing.')
+    if (page === undefined) return problem('it is missing, or stands behind damage.')
     if (page.key !== key) return problem('another page stands in its place.')
     const body = bodyOf(logs.pages, page, decode)
     if (body.length !== page.bodyBytes || body.length !== stored.bodyBytes)

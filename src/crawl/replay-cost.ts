@@ -1,8 +1,8 @@
 /** What a replay of a crawl would cost: items of KEY, all of them and those behind the last checkpoint. */
 import type { CheckpointStore } from '../env/checkpoints.ts'
-import { ITEM_BYTES, ITEM_WORDS } from '../log/format.ts'
+import { ITEM_WORDS } from '../log/format.ts'
 import type { OpenedLog } from '../log/opened.ts'
-import { itemAt } from '../shard/replay.ts'
+import { itemAt, itemsIn } from '../shard/replay.ts'
 
 export interface ReplayCost {
   readonly items: number
@@ -23,9 +23,4 @@ export function replayCostOf(log: OpenedLog, store: CheckpointStore | undefined)
   const words = log.key(newest.segment)
   after += words.length / ITEM_WORDS - itemAt(words, newest.position)
   return { items, itemsAfterCheckpoint: after, checkpoint: { sequence: newest.sequence, createdMs: newest.createdMs } }
-}
-
-function itemsIn(log: OpenedLog, number: number): number {
-  const stated = log.segments.find((segment) => segment.number === number)?.key?.bytes
-  return stated === undefined ? log.key(number).length / ITEM_WORDS : stated / ITEM_BYTES
 }

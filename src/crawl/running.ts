@@ -38,6 +38,8 @@ export interface CrawlListener {
     text: string,
     facts?: Readonly<Record<string, string | number>>,
   ) => void
+  /** While the log is replayed: items applied, and nearly those there are. */
+  readonly onReplay?: (items: number, itemsMax: number) => void
 }
 
 export class RunningCrawl {

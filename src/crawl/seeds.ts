@@ -15,6 +15,7 @@ import {
   openSync,
   readdirSync,
   unlinkSync,
+  type WriteStream,
 } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -54,11 +55,14 @@ export async function copySeeds(directory: string, input: SeedInput): Promise<nu
   mkdirSync(directory, { recursive: true })
   const aside = join(directory, `${process.pid}.tmp`)
   const out = createWriteStream(aside)
+  // An error between two writes is told by the next one.
+  out.on('error', () => {})
   for (const url of input.urls) await write(out, `${url}\n`)
   for (const file of input.files) await pour(createReadStream(file), out, file)
   if (input.stream !== undefined) await pour(input.stream, out, 'stdin')
   out.end()
-  await once(out, 'close')
+  if (!out.closed) await once(out, 'close')
+  if (out.errored) throw out.errored
   syncPath(aside)
   const source = publish(directory, aside)
   unlinkSync(aside)
@@ -78,7 +82,7 @@ function publish(directory: string, aside: string): number {
   }
 }
 
-async function pour(from: NodeJS.ReadableStream, out: NodeJS.WritableStream, name: string): Promise<void> {
+async function pour(from: NodeJS.ReadableStream, out: WriteStream, name: string): Promise<void> {
   let last = '\n'
   try {
     for await (const chunk of from) {
@@ -87,6 +91,8 @@ async function pour(from: NodeJS.ReadableStream, out: NodeJS.WritableStream, nam
       await write(out, chunk)
     }
   } catch (error) {
+    // A full disk is no fault of the file that was read.
+    if ((error as NodeJS.ErrnoException).syscall === 'write') throw error
     throw new CrawlError(
       'USAGE',
       `The seeds in ${name} cannot be read: ${(error as Error).message}`,
@@ -97,7 +103,8 @@ async function pour(from: NodeJS.ReadableStream, out: NodeJS.WritableStream, nam
   if (last !== '\n') await write(out, '\n')
 }
 
-async function write(out: NodeJS.WritableStream, chunk: string | Uint8Array): Promise<void> {
+async function write(out: WriteStream, chunk: string | Uint8Array): Promise<void> {
+  if (out.errored) throw out.errored
   if (!out.write(chunk)) await once(out, 'drain')
 }
 

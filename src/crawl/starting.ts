@@ -126,6 +126,7 @@ async function begin(beginning: Beginning): Promise<OpenCrawl> {
     settings: JSON.stringify(settings),
     act,
     ...(checkpoint === undefined ? {} : { checkpoint }),
+    ...(listener.onReplay === undefined ? {} : { onProgress: listener.onReplay }),
     ...segmentBytes(),
   })
   const crawl = new RunningCrawl(env, layout, shard, listener)

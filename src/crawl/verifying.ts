@@ -61,19 +61,30 @@ export function verifyCrawl(disk: Disk, layout: Layout, decode: DecodeContent): 
       troubleOf('pages', finding, keyTrouble(disk, pages.opened, finding, `${directory}/pages`)),
     ),
   )
-  events.opened.close()
-  pages.opened.close()
   const counts = { records: events.records, pageRecords: pages.records }
-  const isReadable = events.findings.every(({ what }) => what !== 'corrupt')
-  const read = isReadable ? readOrTell(disk, layout, troubles) : undefined
-  if (read === undefined) return { troubles, ...counts, pagesChecked: 0, status: undefined }
   try {
-    const pagesChecked = verifyPages(read.logs, read.cut.position, decode, troubles)
-    compareAccounts(read.state, accountsOf(read), troubles)
-    compareAudit(read, troubles)
-    return { troubles, ...counts, pagesChecked, status: read.status }
+    if (events.findings.some(({ what }) => what === 'corrupt')) {
+      return { troubles, ...counts, pagesChecked: 0, status: undefined }
+    }
+    const past = readOrTell(disk, layout, troubles)
+    // Where damaged pages keep the crawl from being read, those that are damaged are named all the same.
+    const end = past?.cut.position ?? events.opened.end
+    const pagesChecked = verifyPages({ events: events.opened, pages: pages.opened }, end, decode, troubles)
+    if (past !== undefined) verifyState(past, troubles)
+    return { troubles, ...counts, pagesChecked, status: past?.status }
   } finally {
-    closeLogs(read.logs)
+    events.opened.close()
+    pages.opened.close()
+  }
+}
+
+/** Accounting and digest. Closes the logs. */
+function verifyState(past: PastCrawl, troubles: Trouble[]): void {
+  try {
+    compareAccounts(past.state, accountsOf(past), troubles)
+    compareAudit(past, troubles)
+  } finally {
+    closeLogs(past.logs)
   }
 }
 
@@ -101,7 +112,8 @@ function readOrTell(disk: Disk, layout: Layout, troubles: Trouble[]): PastCrawl 
   } catch (error) {
     const trouble = troubleOfError(error, 'digest')
     if (trouble === undefined) throw error
-    troubles.push(trouble)
+    // What was found on the way need not be told twice.
+    if (troubles.every(({ isDamage }) => !isDamage)) troubles.push(trouble)
     return undefined
   }
 }

@@ -32,6 +32,9 @@ import { encodeSegment, isRewritten, type SegmentHeader } from './segment.ts'
 import type { Verdict } from './verdict.ts'
 import { LogWriter, type RecordAddress } from './writer.ts'
 
+/** Segments whose KEY may not have been synced when the machine died: their syncs run beside, one after each roll. */
+const SEALED_SUSPECT = 2
+
 export interface FoundMark {
   readonly mark: Mark
   readonly timeMs: number
@@ -285,6 +288,18 @@ export class OpenedLog {
     last.header = header
   }
 
+  /**
+   * Makes anew the KEY files that a death may have left wrong: of segments sealed last, whose sync may not have returned,
+   * and of the one rewritten last, where only VAL may have got its new name. Others are looked at when they are read.
+   */
+  private mendKeys(): void {
+    const sealed = this.files.segments.slice(0, -1)
+    const rewritten = sealed.findLast(({ header }) => isRewritten(header))
+    const suspects = new Set(sealed.slice(-SEALED_SUSPECT))
+    if (rewritten !== undefined) suspects.add(rewritten)
+    for (const { number } of suspects) this.key(number)
+  }
+
   private removeTorn(): void {
     for (const name of this.leftovers) this.files.disk.remove(this.files.path(name))
     for (let i = this.cuts.length - 1; i >= 0; i--) this.removeSegment(this.cuts[i])
@@ -309,6 +324,7 @@ export class OpenedLog {
    */
   startWriter(start: StartOptions): LogWriter {
     assert(this.options.mode === 'write' && !this.isStarted)
+    this.mendKeys()
     this.isStarted = true
     const { files } = this
     const settings = {

@@ -9,7 +9,7 @@ import type { CrawlEvent } from '../core/event.ts'
 import { evolve } from '../core/evolve.ts'
 import { KIND } from '../core/kind.ts'
 import type { State } from '../core/state.ts'
-import { comparePositions, ITEM_AT, ITEM_WORDS, itemKind, type Position } from '../log/format.ts'
+import { comparePositions, ITEM_AT, ITEM_BYTES, ITEM_WORDS, itemKind, type Position } from '../log/format.ts'
 import { decodeMark } from '../log/mark.ts'
 import type { OpenedLog } from '../log/opened.ts'
 import { eventOf, readEvent } from './link-source.ts'
@@ -20,7 +20,7 @@ export interface ReplayOptions {
   readonly from?: Position
   /** Records at or after this place are not applied; default: the log's end. */
   readonly until?: Position
-  /** Called after each segment with the items applied so far and those there are. */
+  /** Called after each segment with the items applied so far and, nearly, those there are to apply. */
   readonly onProgress?: (items: number, itemsMax: number) => void
 }
 
@@ -32,6 +32,7 @@ const MARKS_CHECKED_PER_SEGMENT = 4
  * @returns items applied. Errors: LOG_CORRUPT where the log contradicts itself or a mark's digest.
  */
 export function replay(state: State, log: OpenedLog, options: ReplayOptions = {}): number {
+  const itemsMax = options.onProgress === undefined ? 0 : itemsBetween(log, options)
   let applied = 0
   for (const { number } of log.segments) {
     if (options.until !== undefined && number > options.until.segment) break
@@ -41,9 +42,22 @@ export function replay(state: State, log: OpenedLog, options: ReplayOptions = {}
     const last = options.until?.segment === number ? itemAt(words, options.until.position) : words.length / ITEM_WORDS
     replaySegment(state, log, number, words, first, last)
     applied += Math.max(0, last - first)
-    options.onProgress?.(applied, applied)
+    options.onProgress?.(applied, itemsMax)
   }
   return applied
+}
+
+/** Items of the segments that are replayed. */
+function itemsBetween(log: OpenedLog, { from, until }: ReplayOptions): number {
+  const numbers = log.segments.map(({ number }) => number)
+  const replayed = numbers.filter((number) => number >= (from?.segment ?? 0) && number <= (until?.segment ?? number))
+  return replayed.reduce((sum, number) => sum + itemsIn(log, number), 0)
+}
+
+/** Items of a segment. Cost: none where the segment is sealed, whose size is known. */
+export function itemsIn(log: OpenedLog, number: number): number {
+  const stated = log.segments.find((segment) => segment.number === number)?.key?.bytes
+  return stated === undefined ? log.key(number).length / ITEM_WORDS : stated / ITEM_BYTES
 }
 
 /** Index of the first item whose record stands at or after a position. Positions ascend within a KEY. */

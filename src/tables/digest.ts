@@ -34,7 +34,7 @@ export class StateDigest {
 
   /**
    * Hashes an entry; `add` or `subtract` follow, once or more. Words may be signed or unsigned; a value above 32 bits
-   * is two fields. Cost: about 20 ns, nothing allocated.
+   * is two fields. Cost: about 80 ns, nothing allocated.
    */
   mix(
     kind: number,

@@ -171,7 +171,7 @@ test('replay gives the figures of status, and those of any instant; before the f
 
 test('status, list and verify agree on what the crawl is', async () => {
   const status = await ask('status')
-  assert.match(status.stdout, /^crawl +.*: finished$/m)
+  assert.match(status.stdout, /^state +finished$/m)
   assert.match(status.stdout, /^URLs +7 seen: 5 done, 1 failed, 1 refused, 0 pending/m)
   assert.match(status.stdout, /^checkpoint +at record \d+/m)
   assert.ok(status.stdout.split('\n').every((line) => line.length <= 80 || line.startsWith('crawl ')))

@@ -1,9 +1,10 @@
 /** A crawl from start to end: figures, exit codes, summary, log file. */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { crawler, linesOf, linking, newDir, QUICK, serve } from './crawler.ts'
+import { crawler, type Ended, linesOf, linking, newDir, QUICK, serve } from './crawler.ts'
 
 const STATUS_KEYS =
   'seen pending processing done failed refused hosts badHosts resolved bytes events seq digest time finished'.split(' ')
@@ -62,7 +63,8 @@ test('too little room on the disk is exit 6', async (t) => {
   const site = await serve(t, { '/': linking('/a'), '/a': 'a' })
   const ended = await crawler(['start', `${site.origin}/`, '--min-free', '1000000GiB', '--dir', newDir(t)])
   assert.equal(ended.code, 6)
-  assert.match(ended.stderr, /the disk is full/)
+  assert.match(ended.stderr, /stopped: only \d+ bytes are free/)
+  assert.match(ended.stderr, /next: free some space, then crawler resume/)
 })
 
 test('start refuses a directory that holds a crawl and names resume', async (t) => {
@@ -162,4 +164,40 @@ test('a directory with less than a crawl in it counts as empty', async (t) => {
   const ended = await crawler(['start', `${site.origin}/`, ...QUICK, '--dir', dir, '--json'])
   assert.equal(ended.code, 0, ended.stderr)
   assert.equal(linesOf(ended)[0].seen, 1)
+})
+
+/** What a process may write to one file, in KiB: the nearest to a full disk that needs no disk of its own. */
+function withFilesUpTo(kibibytes: number, args: readonly string[]): Promise<Ended> {
+  const main = new URL('../../src/cli/main.ts', import.meta.url).pathname
+  const command = `ulimit -f ${kibibytes * 2}; exec "$0" "$@"`
+  const child = spawn('sh', ['-c', command, process.execPath, main, ...args])
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk.toString()
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString()
+  })
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })))
+}
+
+test('where a write fails for want of room the figures are those of the log, exit 6, and resume goes on', async (t) => {
+  const pages = Array.from({ length: 40 }, (_, i) => `/${i}`)
+  const body = `${linking(...pages)}<p>${'text '.repeat(2000)}`
+  const site = await serve(t, Object.fromEntries(['/', ...pages].map((path) => [path, body + path])))
+  const dir = newDir(t)
+  const full = await withFilesUpTo(128, ['start', `${site.origin}/`, ...QUICK, '--dir', dir, '--json'])
+  assert.equal(full.code, 6, full.stderr)
+  const { elapsedMs, ...kept } = linesOf(full)[0]
+  assert.deepEqual(linesOf(await crawler(['status', dir, '--json'])), [kept])
+  const [end] = linesOf(await crawler(['resume', dir, '--json']))
+  assert.deepEqual([end.done, end.finished], [41, true])
+})
+
+test('seeds that find no room are exit 6, not a fault of the file', async (t) => {
+  const dir = newDir(t)
+  const seeds = `${dir}.txt`
+  writeFileSync(seeds, 'http://a.test/\n'.repeat(20_000))
+  const full = await withFilesUpTo(64, ['start', '--seeds', seeds, '--dir', dir])
+  assert.equal(full.code, 6, full.stderr)
 })

@@ -221,7 +221,7 @@ class RandomHistory implements History {
     if (draw === 1) return { kind: 'trouble', class: 'connect.refused', message: 'refused', isConnected: false }
     const status = draw === 2 ? 503 : draw === 3 ? 404 : draw === 4 ? 302 : 200
     const location = status === 302 ? this.url() : undefined
-    const links = Array.from({ length: this.below(8) }, () => ({ url: this.url() }))
+    const links = Array.from({ length: this.below(8) }, () => ({ url: this.url(), nofollow: this.below(9) === 0 }))
     const unique = [...new Map(links.map((link) => [link.url, link])).values()]
     return {
       kind: 'answer',
@@ -263,7 +263,7 @@ class RandomHistory implements History {
     const { relinks } = this.state
     if (relinks.count === 0) return
     const key = keyFromWords(relinks.firstWord(0), relinks.firstWord(1), relinks.firstWord(2), relinks.firstWord(3))
-    this.observe({ kind: 'relink', link: this.links.get(key)!, links: [{ url: this.url() }], location: '' })
+    this.observe({ kind: 'relink', link: this.links.get(key)!, links: [{ url: this.url(), nofollow: false }], location: '' })
   }
 
   private gather(): void {

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict'
 import { CrawlError } from '../../src/base/errors.ts'
 import { KIND } from '../../src/core/kind.ts'
-import { comparePositions, NOWHERE, type Position } from '../../src/log/format.ts'
+import { AT, comparePositions, LENGTH_FIELD_BYTES, NOWHERE, type Position } from '../../src/log/format.ts'
 import { openShard, openShardLogs } from '../../src/shard/opening.ts'
 import { isFinished, strandedHosts } from '../../src/shard/shard.ts'
 import { type Shard, wake } from '../../src/shard/shard-parts.ts'
@@ -32,6 +32,8 @@ const DEATHS_MIN = 5
 /** More lives than any seed needs: a crawl that never ends is a failure. */
 const LIVES_MAX = 80
 const STEPS_MAX = 400_000
+/** Flag of a host in the audit. */
+const ANSWERED = 1
 const IDENTITY = { crawlId: new Uint8Array(16).fill(7), shard: 0, generation: 0 }
 
 export interface Figures {
@@ -151,20 +153,23 @@ class Simulation {
     if (draw < 30) return { ...none, operations: chance.between(20, 250) }
     if (draw < 40) return { ...none, requests, how: 'stop' }
     if (draw < 46) return { ...none, requests, how: 'full' }
-    if (draw < 61) return { ...none, death: 'process', pageWrites: chance.between(1, 50) }
+    if (draw < 66) return { ...none, death: 'process', pageWrites: chance.between(1, 40) }
     return { ...none, requests }
   }
 
   /** Before every write and sync: the moment to die in the middle of it. */
   private operation(operation: 'write' | 'sync', path: string, change?: { position: number; bytes: Uint8Array | undefined }): undefined {
-    const { fate } = this
-    const isTear = operation === 'write' && holdsPage(path, change?.bytes) && --fate.pageWrites <= 0
+    const { fate, chance } = this
+    const bytes = operation === 'write' ? change?.bytes : undefined
+    const records = recordsIn(path, bytes)
+    const isTear = records.some(({ kind }) => kind === KIND.fetched) && --fate.pageWrites <= 0
     if (--fate.operations > 0 && !isTear) return undefined
     fate.operations = LONG
     fate.pageWrites = LONG
-    if (change?.bytes !== undefined && (isTear || this.chance.percent(50))) {
-      const part = change.bytes.subarray(0, this.chance.below(change.bytes.length + 1))
-      this.world.disk.open(path, 'write').write(part, change.position)
+    if (bytes !== undefined && change !== undefined && (isTear || chance.percent(50))) {
+      // Anywhere, or a few bytes behind one of its records.
+      const cut = records.length > 0 && chance.percent(70) ? chance.pick(records).end + chance.below(24) : chance.below(bytes.length)
+      this.world.disk.open(path, 'write').write(bytes.subarray(0, cut), change.position)
     }
     throw new Death(fate.death)
   }
@@ -188,6 +193,7 @@ class Simulation {
     this.audit.advance()
     assert.equal(this.audit.digestHex, shard.state.digest.toHex(), 'the state after opening is that of the log')
     checkAccounts(shard, this.audit)
+    for (const host of this.audit.hosts.values()) if (host.flags & ANSWERED) this.world.servers.answered.add(host.name)
     this.begin(shard)
   }
 
@@ -358,12 +364,17 @@ class Simulation {
   }
 }
 
-/** Whether a write to the events log has a page's record among those that it begins. */
-function holdsPage(path: string, bytes: Uint8Array | undefined): boolean {
-  if (bytes === undefined || !/\/log\/\d+\.val$/.test(path)) return false
+/** The records that a write to the events log holds, as ends within it by kind; [] for other writes. */
+function recordsIn(path: string, bytes: Uint8Array | undefined): Array<{ readonly kind: number; readonly end: number }> {
+  if (bytes === undefined || !/\/log\/\d+\.val$/.test(path)) return []
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  for (let at = 0; at + 20 <= bytes.length; at += view.getUint32(at, true) + 4) if (bytes[at + 5] === KIND.fetched) return true
-  return false
+  const records: Array<{ kind: number; end: number }> = []
+  for (let at = 0; at + AT.body <= bytes.length; ) {
+    const end = at + view.getUint32(at, true) + LENGTH_FIELD_BYTES
+    records.push({ kind: bytes[at + AT.kind], end })
+    at = end
+  }
+  return records
 }
 
 /** What a shard has still to do. */

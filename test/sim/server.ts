@@ -21,10 +21,9 @@ export interface Reply {
 
 type Header = readonly [string, string]
 
-/** Requests to a host after which its name server may fail. */
-const OUTAGE_AFTER = 8
-
 export class Servers {
+  /** Hosts that the crawl knows to have answered, whatever happens to it: their name servers may fail. */
+  readonly answered = new Set<string>()
   readonly #plan: WebPlan
   readonly #chance: Chance
   readonly #requests = new Map<string, number>()
@@ -40,7 +39,7 @@ export class Servers {
   resolve(hostname: string): Resolution {
     const host = [...this.#plan.hosts.values()].find((candidate) => candidate.hostname === hostname)
     if (host === undefined) return dnsTrouble('dns.notfound')
-    const isOut = (this.#requests.get(`host ${host.host}`) ?? 0) >= OUTAGE_AFTER && this.#count(`out ${hostname}`) <= host.dnsOutage
+    const isOut = this.answered.has(host.host) && this.#count(`out ${hostname}`) <= host.dnsOutage
     const isSilent = isOut || this.#count(`dns ${hostname}`) <= host.dnsFailures || host.dns === 'temporary'
     if (isSilent) return dnsTrouble('dns.temporary')
     if (host.dns === 'notfound') return dnsTrouble('dns.notfound')

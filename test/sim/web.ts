@@ -22,7 +22,7 @@ export interface HostPlan {
   /** What the name server says after `dnsFailures` times saying nothing. */
   readonly dns: 'fine' | 'notfound' | 'temporary'
   readonly dnsFailures: number
-  /** Look-ups that get no answer once the host itself has answered a few requests. */
+  /** Look-ups that get no answer once the crawl knows that the host itself does. */
   readonly dnsOutage: number
   readonly ttlMs: number
   /** No address ever accepts a connection. */
@@ -152,6 +152,8 @@ class PageBuilder {
   readonly pages = new Map<string, PagePlan>()
   /** Pages of a host that answer 200 with links in the end. */
   readonly linking = new Map<string, PagePlan[]>()
+  /** Most URLs are linked from one page only: what is lost there is lost. */
+  readonly isSparse: boolean
   readonly chance: Chance
   readonly hosts: ReadonlyMap<string, HostPlan>
   #numbers = 0
@@ -159,6 +161,7 @@ class PageBuilder {
   constructor(chance: Chance, hosts: ReadonlyMap<string, HostPlan>) {
     this.chance = chance
     this.hosts = hosts
+    this.isSparse = chance.percent(50)
   }
 
   build(): void {
@@ -262,7 +265,7 @@ class PageBuilder {
     const linking = [...this.linking.values()].flat().filter((page) => page.host !== ISLAND)
     for (const root of roots) if (root.host !== ISLAND) chance.pick(linking).links.push(root.url)
     for (const page of [...this.linking.values()].flat()) {
-      for (let left = chance.below(4); left > 0; left--) page.links.push(chance.pick(chance.pick(mainland)).url)
+      for (let left = chance.below(this.isSparse ? 2 : 4); left > 0; left--) page.links.push(chance.pick(chance.pick(mainland)).url)
       page.links = [...new Set(page.links)].filter((url) => url !== page.url)
     }
     this.#pointRedirects(linking)
@@ -275,7 +278,7 @@ class PageBuilder {
     for (const page of pages) {
       // Near the end of the list: so some pages lie deep.
       if (linking.length > 0) linking[Math.max(0, linking.length - 1 - chance.below(4))].links.push(page.url)
-      for (let left = chance.below(3); left > 0 && linking.length > 0; left--) chance.pick(linking).links.push(page.url)
+      for (let left = this.isSparse ? 0 : chance.below(3); left > 0 && linking.length > 0; left--) chance.pick(linking).links.push(page.url)
       const canLink = page.status === 200 && (page.form === 'html' || page.form === 'gzip') && !page.isKiller
       if (canLink && !page.url.includes('/private')) linking.push(page)
     }

@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkAnyByte } from '../../scripts/checks/any-byte.ts'
+
+test('a log cut anywhere, or with any bit flipped, gets the verdict that what was synced calls for', async () => {
+  const { counts, disagreements } = await checkAnyByte({
+    pages: 60,
+    segmentBytesMax: 48 * 1024,
+    cutBytes: 64 * 1024,
+    cutStep: 1999,
+    edgeStep: 29,
+    flips: 80,
+    wholeEvery: 1,
+  })
+  assert.deepEqual(disagreements, [])
+  const verdicts = new Set([...counts.keys()].map((what) => what.slice(what.lastIndexOf(' ') + 1)))
+  for (const verdict of ['clean', 'torn', 'syncedLost', 'corrupt', 'key']) assert(verdicts.has(verdict), verdict)
+})
