@@ -3,6 +3,7 @@
  * The one file that only re-exports.
  */
 
+export { nodeDisk } from './adapters/disk.ts'
 export { CrawlError, type ErrorCode, HINTS } from './base/errors.ts'
 export { type Key, keyOf } from './base/md5.ts'
 export { type Reason, reasonOf } from './core/reasons.ts'
@@ -11,7 +12,6 @@ export { DEFAULTS, resolveSettings, type Settings } from './core/settings.ts'
 export { hostOf, type NormalizeOptions, normalizeUrl } from './core/url.ts'
 export { type OpenCrawl, resumeCrawl, startCrawl } from './crawl/starting.ts'
 export type { Status } from './crawl/status.ts'
-export { nodeDisk } from './adapters/disk.ts'
 export type { Disk, File } from './env/disk.ts'
 export { type Charset, detectCharset } from './html/charset.ts'
 export { decodeText } from './html/decode.ts'

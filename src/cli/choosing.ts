@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { parse as parseYaml } from 'yaml'
 import { nearestName } from '../core/nearest-name.ts'
 import { readOptions, type SettingInput } from '../core/setting-input.ts'
-import { fileKeyOf, OPTION_KEYS, SETTING_OPTIONS } from '../core/setting-options.ts'
+import { fileKeyOf, LATER_OPTIONS, OPTION_KEYS, SETTING_OPTIONS } from '../core/setting-options.ts'
 import { CHANGEABLE, type Settings } from '../core/settings.ts'
 import type { Arguments } from './command.ts'
 import { usageError } from './errors.ts'
@@ -28,8 +28,12 @@ export function chosenSettings(args: Arguments): Partial<Settings> {
   problems.push(...messagesOf(file, (key, message) => `${path}: ${message.replace(/^"[^"]*"/, JSON.stringify(key))}`))
   problems.push(...messagesOf(environment, (key, message) => renamed(message, key, variableOf(key))))
   problems.push(...messagesOf(flags, (key, message) => renamed(message, key, `--${optionOf(key)}`)))
+  const chosen = { ...file?.settings, ...environment.settings, ...flags.settings }
+  for (const key of LATER_OPTIONS) {
+    if (chosen[key] !== undefined) problems.push(`${optionOf(SETTING_OPTIONS[key].option)} is not there yet.`)
+  }
   if (problems.length > 0) throw usageError(problems.join('\n'))
-  return { ...file?.settings, ...environment.settings, ...flags.settings }
+  return chosen
 }
 
 function messagesOf(input: SettingInput | undefined, say: (key: string, message: string) => string): string[] {

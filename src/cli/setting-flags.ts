@@ -1,5 +1,5 @@
 /** The settings of a crawl as options of the command line: see core/setting-options.ts. */
-import { SETTING_OPTIONS, type SettingOption } from '../core/setting-options.ts'
+import { LATER_OPTIONS, SETTING_OPTIONS, type SettingOption } from '../core/setting-options.ts'
 import { DEFAULTS, type Settings } from '../core/settings.ts'
 import type { Option } from './command.ts'
 
@@ -7,7 +7,7 @@ import type { Option } from './command.ts'
 export function settingOptions(): Readonly<Record<string, Option>> {
   const options: Record<string, Option> = {}
   for (const [key, setting] of Object.entries(SETTING_OPTIONS) as Array<[keyof Settings, SettingOption]>) {
-    if (setting.kind === 'rules' || setting.kind === 'hosts') continue
+    if (setting.kind === 'rules' || setting.kind === 'hosts' || LATER_OPTIONS.has(key)) continue
     const shown = defaultOf(setting, DEFAULTS[key])
     const option = optionOf(setting)
     options[setting.option] = {

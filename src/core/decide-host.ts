@@ -30,7 +30,10 @@ export function decideRobots(state: State, observation: RobotsObservation, nowMs
     return [{ ...common, verdict: ROBOTS.rules, expiresMs: nowMs + ROBOTS_KEPT_MS, delayMs, body }, ...around]
   }
   if (status >= 300 && status < 500 && status !== 429) {
-    return [{ ...common, verdict: ROBOTS.allowed, expiresMs: nowMs + ROBOTS_KEPT_MS, delayMs: known.elsewhereMs }, ...around]
+    return [
+      { ...common, verdict: ROBOTS.allowed, expiresMs: nowMs + ROBOTS_KEPT_MS, delayMs: known.elsewhereMs },
+      ...around,
+    ]
   }
   if (attempts > settings.retriesMax) {
     const expiresMs = nowMs + ROBOTS_KEPT_MS

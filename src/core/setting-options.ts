@@ -155,3 +155,6 @@ function texts(option: string, form: string, isRight: (text: string) => boolean,
 function expressions(option: string, help: string): SettingOption {
   return { option, kind: 'expressions', help }
 }
+
+/** Options that are read and understood, but nothing obeys them yet: they are refused rather than passed over in silence. */
+export const LATER_OPTIONS: ReadonlySet<keyof Settings> = new Set(['ipDelayMs', 'cookies'])

@@ -3,18 +3,20 @@
  * last whole record.
  */
 
+import { openCrawlDb } from '../adapters/crawl-db.ts'
 import { CrawlError } from '../base/errors.ts'
 import { KIND } from '../core/kind.ts'
 import type { Settings } from '../core/settings.ts'
-import { createState, type State } from '../core/state.ts'
+import type { State } from '../core/state.ts'
 import type { Disk } from '../env/disk.ts'
 import { ITEM_AT, ITEM_WORDS, itemKind } from '../log/format.ts'
 import type { OpenedLog } from '../log/opened.ts'
 import { openLog } from '../log/recover.ts'
+import { loadCheckpoint } from '../shard/checkpoint.ts'
 import { type Cut, cutAtEnd, cutAtSequence, cutAtTime } from '../shard/cut.ts'
 import { readEvent } from '../shard/link-source.ts'
 import { EVENTS_LOG, type OpenedShard, openShardLogs } from '../shard/opening.ts'
-import { replay, totalsAt } from '../shard/replay.ts'
+import { replayFrom, totalsAt } from '../shard/replay.ts'
 import type { Totals } from '../shard/totals.ts'
 import type { Layout } from './layout.ts'
 import { type Status, statusOf } from './status.ts'
@@ -85,7 +87,8 @@ export interface PastCrawl {
 }
 
 /**
- * The projections as of an instant, by replay. The caller closes `logs`.
+ * The projections as of an instant, by replay from the nearest checkpoint before it (`isFromStart`: from the first record).
+ * The caller closes `logs`.
  * Errors: DIR_NO_CRAWL, UNTIL_UNREACHABLE, LOG_CORRUPT, LOG_NEWER.
  */
 export function readCrawl(
@@ -93,6 +96,7 @@ export function readCrawl(
   layout: Layout,
   until: Until = { kind: 'end' },
   onProgress?: (items: number, itemsMax: number) => void,
+  isFromStart = false,
 ): PastCrawl {
   const logs = openShardLogs(disk, layout.shard(0), 'read')
   if (logs.events.isEmpty) {
@@ -100,13 +104,23 @@ export function readCrawl(
     throw new CrawlError('DIR_NO_CRAWL', `There is no crawl in ${layout.root}.`, { path: layout.root })
   }
   const cut = cutOf(logs, until)
-  const state = createState()
-  const items = replay(state, logs.events, {
+  const checkpoint = isFromStart ? undefined : checkpointFor(disk, layout, logs, cut)
+  const { state, items } = replayFrom(logs.events, checkpoint, {
     until: cut.position,
     ...(onProgress === undefined ? {} : { onProgress }),
   })
   const totals = totalsAt(logs.events, cut.position)
   return { state, totals, cut, logs, items, status: statusOf(state, totals, cut.sequence, cut.timeMs) }
+}
+
+/** The newest checkpoint that lies before the cut; none is no trouble, replay is longer then. */
+function checkpointFor(disk: Disk, layout: Layout, logs: OpenedShard, cut: Cut): ReturnType<typeof loadCheckpoint> {
+  const { store } = openCrawlDb(layout.database, 'read')
+  try {
+    return loadCheckpoint(disk, layout.shard(0), logs, store, 0, { until: cut.position })
+  } finally {
+    store.close()
+  }
 }
 
 function cutOf(logs: OpenedShard, until: Until): Cut {

@@ -108,7 +108,7 @@ function troubleOf(where: 'log' | 'pages', finding: Finding, isKeyDamage: boolea
 
 function readOrTell(disk: Disk, layout: Layout, troubles: Trouble[]): PastCrawl | undefined {
   try {
-    return readCrawl(disk, layout)
+    return readCrawl(disk, layout, { kind: 'end' }, undefined, true)
   } catch (error) {
     const trouble = troubleOfError(error, 'digest')
     if (trouble === undefined) throw error

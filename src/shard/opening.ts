@@ -4,7 +4,6 @@
  * Invariant: all that was accepted is synced before anything is done on the strength of it.
  */
 
-import { CrawlError } from '../base/errors.ts'
 import { type Key, keyFromWords, keyOf, word } from '../base/md5.ts'
 import { decodeEvent } from '../core/decode.ts'
 import type { Link, LinkGroup } from '../core/event.ts'
@@ -13,7 +12,7 @@ import { HOST_FLAG } from '../core/hosts.ts'
 import { itemsOf } from '../core/items.ts'
 import { KIND, KIND_MAX } from '../core/kind.ts'
 import { REASONS } from '../core/reasons.ts'
-import { createState, type State, segmentOf, URL_WORD } from '../core/state.ts'
+import { type State, segmentOf, URL_WORD } from '../core/state.ts'
 import { hostOf } from '../core/url.ts'
 import { POISON_DEATHS } from '../core/waiting.ts'
 import type { Disk } from '../env/disk.ts'
@@ -27,7 +26,7 @@ import { isRewritten } from '../log/segment.ts'
 import { apply } from './applying.ts'
 import { createLinkSource, eventOf } from './link-source.ts'
 import { RateLimit } from './rate-limit.ts'
-import { replay, totalsAt } from './replay.ts'
+import { replayFrom, totalsAt } from './replay.ts'
 import { turn } from './shard.ts'
 import { ShardClock } from './shard-clock.ts'
 import type { Shard } from './shard-parts.ts'
@@ -139,7 +138,8 @@ export function openShard(env: Env, directory: string, opened: OpenedShard, opti
   const isNew = eventsLog.isEmpty
   if (!isNew && comparePositions(end, eventsLog.end) < 0) eventsLog.cut(end)
   if (comparePositions(pagesEnd, pagesLog.end) < 0 && !pagesLog.isEmpty) pagesLog.cut(pagesEnd)
-  const state = replayed(eventsLog, options)
+  const progress = options.onProgress === undefined ? {} : { onProgress: options.onProgress }
+  const { state } = replayFrom(eventsLog, options.checkpoint, progress)
   const totals = totalsAt(eventsLog, eventsLog.end)
   const lastMs = eventsLog.lastTimeMs
   const shard = assemble(env, directory, opened, options, state, totals, lastMs)
@@ -163,26 +163,6 @@ function markOpening(shard: Shard, synced: Position, pagesSynced: Position): voi
   events.write()
   clock.lastRecordMs = shardMs
   syncing.hasNews = false
-}
-
-/**
- * The state at the end of the log. A checkpoint only makes it quicker: where the log behind it does not fit, the log is
- * replayed from its start.
- */
-function replayed(log: OpenedLog, options: ShardOptions): State {
-  const progress = options.onProgress === undefined ? {} : { onProgress: options.onProgress }
-  const { checkpoint } = options
-  if (checkpoint !== undefined) {
-    try {
-      replay(checkpoint.state, log, { from: checkpoint.from, ...progress })
-      return checkpoint.state
-    } catch (error) {
-      if (!(error instanceof CrawlError && error.code === 'LOG_CORRUPT')) throw error
-    }
-  }
-  const state = createState()
-  replay(state, log, progress)
-  return state
 }
 
 /** Names of hosts after a replay are known only where a record spelt them; settings for single hosts need them all. */

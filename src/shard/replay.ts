@@ -8,7 +8,7 @@ import { CrawlError } from '../base/errors.ts'
 import type { CrawlEvent } from '../core/event.ts'
 import { evolve } from '../core/evolve.ts'
 import { KIND } from '../core/kind.ts'
-import type { State } from '../core/state.ts'
+import { createState, type State } from '../core/state.ts'
 import { comparePositions, ITEM_AT, ITEM_BYTES, ITEM_WORDS, itemKind, type Position } from '../log/format.ts'
 import { decodeMark } from '../log/mark.ts'
 import type { OpenedLog } from '../log/opened.ts'
@@ -45,6 +45,27 @@ export function replay(state: State, log: OpenedLog, options: ReplayOptions = {}
     options.onProgress?.(applied, itemsMax)
   }
   return applied
+}
+
+/**
+ * The state at a place. A checkpoint only makes it quicker: where the log behind it does not fit, the log is replayed from
+ * its start.
+ */
+export function replayFrom(
+  log: OpenedLog,
+  checkpoint: { readonly state: State; readonly from: Position } | undefined,
+  options: Omit<ReplayOptions, 'from'>,
+): { readonly state: State; readonly items: number } {
+  if (checkpoint !== undefined) {
+    const { state, from } = checkpoint
+    try {
+      return { state, items: replay(state, log, { ...options, from }) }
+    } catch (error) {
+      if (!(error instanceof CrawlError && error.code === 'LOG_CORRUPT')) throw error
+    }
+  }
+  const state = createState()
+  return { state, items: replay(state, log, options) }
 }
 
 /** Items of the segments that are replayed. */

@@ -85,7 +85,8 @@ function pickWork(shard: Shard, now: Now): Work {
   const { state, frontier, source } = shard
   if (shard.rate.waitMs(state.settings.rateLimit, now.monotonicMs) > 0) return NO_WORK
   let work = claim(state, frontier, now, freeSlots(shard), LOOKUPS_MAX - shard.lookups, source)
-  if (isNothing(work) && suspectDueMs(state, frontier, now) <= now.monotonicMs) work = claimSuspect(state, frontier, now, source)
+  if (isNothing(work) && suspectDueMs(state, frontier, now) <= now.monotonicMs)
+    work = claimSuspect(state, frontier, now, source)
   for (const event of work.events) apply(shard, event, now)
   for (const host of work.visited) schedule(state, frontier, host, now)
   for (const claimed of work.claims) shard.inFlight.set(claimed.link.key, claimed)
