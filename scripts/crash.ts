@@ -52,7 +52,7 @@ const SEGMENT_BYTES = '65536'
 export async function crash(options: CrashOptions): Promise<CrashReport> {
   const report: CrashReport = {
     crawls: 0,
-    kills: { 'start-up': 0, replay: 0, crawl: 0, stop: 0 },
+    kills: { 'start-up': 0, replay: 0, crawl: 0, seal: 0, stop: 0 },
     escapes: 0,
     statuses: 0,
     requests: 0,
@@ -136,7 +136,8 @@ function momentOf(chance: Chance): Moment {
   const draw = chance.next()
   if (draw < 0.08) return { phase: 'start-up', afterMs: chance.between(0, 400) }
   if (draw < 0.22) return { phase: 'replay', afterMs: chance.between(0, 80) }
-  if (draw < 0.86) return { phase: 'crawl', afterMs: chance.between(0, 250) }
+  if (draw < 0.76) return { phase: 'crawl', afterMs: chance.between(0, 250) }
+  if (draw < 0.86) return { phase: 'seal', afterMs: chance.between(0, 5) }
   return { phase: 'stop', afterMs: chance.between(0, 100) }
 }
 

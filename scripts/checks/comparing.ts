@@ -1,7 +1,6 @@
 /** Whether a crawl that died many times came to what an undisturbed one comes to, and asked for nothing without need. */
 import { keyOf } from '../../src/base/md5.ts'
 import type { ExpectedUrl } from '../demo/expected.ts'
-import type { LoggedRequest } from '../demo/web.ts'
 import type { CrawlFacts } from './crawl-facts.ts'
 import { runProgram } from './program.ts'
 
@@ -56,6 +55,15 @@ export function compareWithUndisturbed(
   return differences
 }
 
+/** A request as the web noted it. */
+export interface NotedRequest {
+  /** Name and port, as in a URL. */
+  readonly host: string
+  readonly path: string
+  /** 0 where the connection was reset instead. */
+  readonly status: number
+}
+
 export interface Requests {
   readonly total: number
   /** Beyond the first of a URL: after a retry, after a death or a stop that caught it in flight, after a reset. */
@@ -68,7 +76,7 @@ export interface Requests {
  * was in flight. A server that resets a connection may be asked once more for the same claim: the client cannot tell
  * whether it was closed before (RFC 9112, 9.3.1).
  */
-export function compareRequests(requests: readonly LoggedRequest[], facts: CrawlFacts): Requests {
+export function compareRequests(requests: readonly NotedRequest[], facts: CrawlFacts): Requests {
   const differences: string[] = []
   const byUrl = Map.groupBy(requests, ({ host, path }) => `http://${host}${path}`)
   let again = 0

@@ -48,7 +48,7 @@ async function checkCrawl(web: DocsWeb, root: string): Promise<void> {
   await web.clear()
   const run = await crawl(web, root)
   expect(run.code === 0, `start --seeds … --delay 0 ends with exit ${run.code} after ${(run.ms / 1000).toFixed(1)} s`)
-  const asked = Map.groupBy(await web.requests(), ({ url }) => url)
+  const asked = Map.groupBy(await web.requests(), ({ host, path }) => host + path)
   const twice = [...asked.values()].filter((requests) => requests.length > 1)
   expect(twice.length === 0, `${asked.size} URLs asked for, ${twice.length} of them more than once`)
   const verified = await runProgram(['verify', root])

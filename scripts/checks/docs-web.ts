@@ -4,13 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { NotedRequest } from './comparing.ts'
 import { ROOT } from './program.ts'
 
-export interface DocsRequest {
-  readonly url: string
-  readonly status: number
-  readonly type: string
-}
 
 export interface DocsWeb {
   /** File of the seeds, one a line; of all files, for `drain.mjs`. */
@@ -20,7 +16,7 @@ export interface DocsWeb {
   /** Forgets the requests so far. */
   clear(): Promise<void>
   /** All requests since, in order. */
-  requests(): Promise<DocsRequest[]>
+  requests(): Promise<NotedRequest[]>
   /** Pages answered 200 since, and how many a second from the first to the last. */
   served(): { readonly pages: number; readonly pagesPerSecond?: number }
   stop(): void
@@ -63,8 +59,7 @@ export function startDocsWeb(port: number): DocsWeb {
 }
 
 /** `$msec $server_addr $status $body_bytes_sent $sent_http_content_type $request_uri`; a type may hold a blank. */
-function requestOf(line: string, port: number): DocsRequest {
+function requestOf(line: string, port: number): NotedRequest {
   const words = line.split(' ')
-  const uri = words[words.length - 1]
-  return { url: `http://${words[1]}:${port}${uri}`, status: Number(words[2]), type: words[4].replace(/;$/, '') }
+  return { host: `${words[1]}:${port}`, path: words[words.length - 1], status: Number(words[2]) }
 }

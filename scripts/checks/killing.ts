@@ -12,8 +12,8 @@ import { closeLogs, crawlIn, readCrawl } from '../../src/crawl/reading.ts'
 import type { Status } from '../../src/crawl/status.ts'
 import { type Program, startProgram } from './program.ts'
 
-/** When a life ends: while Node starts, while the log is replayed, while it crawls, while it stops in order. */
-export type Phase = 'start-up' | 'replay' | 'crawl' | 'stop'
+/** When a life ends: while Node starts, the log is replayed, it crawls, a segment is compressed, it stops in order. */
+export type Phase = 'start-up' | 'replay' | 'crawl' | 'seal' | 'stop'
 
 export interface Moment {
   readonly phase: Phase
@@ -62,6 +62,7 @@ async function waitFor(program: Program, root: string, { phase, afterMs }: Momen
     return undefined
   }
   while (!program.hasEnded() && (await askStatus(root)) === undefined) await sleep(2)
+  if (phase === 'seal') while (!program.hasEnded() && !isSealing(root)) await passed(1)
   await passed(phase === 'stop' ? afterMs * 2 : afterMs)
   const status = program.hasEnded() ? undefined : await askStatus(root)
   if (phase === 'stop') {
@@ -69,6 +70,11 @@ async function waitFor(program: Program, root: string, { phase, afterMs }: Momen
     await passed(afterMs / 4)
   }
   return status
+}
+
+/** A segment of pages is being rewritten. */
+function isSealing(root: string): boolean {
+  return nodeDisk.list(`${layoutOf(root).shard(0)}/pages`).some((name) => name.endsWith('.tmp'))
 }
 
 async function askStatus(root: string): Promise<Status | undefined> {

@@ -57,6 +57,8 @@ function knownDelayMs(state: State, { hostKey, isHttps }: RobotsObservation): { 
 
 export function decideLookup(state: State, observation: LookupObservation, nowMs: number): CrawlEvent[] {
   const { host, hostKey, result } = observation
+  // A name without addresses is none, whatever a resolver calls it: else it would be looked up for ever.
+  if (result.kind === 'addresses' && result.addresses.length === 0) return [badHost(host, REASONS['dns.notfound'], nowMs)]
   if (result.kind === 'addresses') {
     return [{ kind: KIND.resolved, host, addresses: result.addresses, expiresMs: nowMs + result.ttlMs }]
   }

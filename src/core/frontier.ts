@@ -233,10 +233,15 @@ export function schedule(state: State, frontier: Frontier, host: number, now: No
   else frontier.due.update(host, dueMs)
 }
 
+/** While its robots.txt is being fetched a host waits for it, whatever else it has slots for. */
+const ASKING = HOST_FLAG.askingHttp | HOST_FLAG.askingHttps
+
 /** Monotonic instant from which the host may be contacted; infinity where it has nothing to do or is busy. */
 function dueOf(state: State, frontier: Frontier, host: number, now: Now): number {
   const { hosts } = state
-  if (hosts.get(host, HOST.pending) === 0 || hosts.hasFlag(host, HOST_FLAG.lookingUp)) return Number.POSITIVE_INFINITY
+  if (hosts.get(host, HOST.pending) === 0 || hosts.hasFlag(host, HOST_FLAG.lookingUp | ASKING)) {
+    return Number.POSITIVE_INFINITY
+  }
   // A bad host is taken at once: its URLs are to be failed, nobody is contacted.
   if (hosts.getMs(host, HOST.badUntilMs) > now.shardMs) return now.monotonicMs
   if (hosts.get(host, HOST.inFlight) >= slotsOf(state, host)) return Number.POSITIVE_INFINITY

@@ -263,7 +263,12 @@ class RandomHistory implements History {
     const { relinks } = this.state
     if (relinks.count === 0) return
     const key = keyFromWords(relinks.firstWord(0), relinks.firstWord(1), relinks.firstWord(2), relinks.firstWord(3))
-    this.observe({ kind: 'relink', link: this.links.get(key)!, links: [{ url: this.url(), nofollow: false }], location: '' })
+    this.observe({
+      kind: 'relink',
+      link: this.links.get(key)!,
+      links: [{ url: this.url(), nofollow: false }],
+      location: '',
+    })
   }
 
   private gather(): void {

@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict'
 import { keyFromWords } from '../../src/base/md5.ts'
 import { HOST } from '../../src/core/hosts.ts'
-import { createState, segmentOf, stateOf, URL_STATE, URL_STATE_NAMES, URL_WAITING, URL_WORD } from '../../src/core/state.ts'
+import {
+  createState,
+  segmentOf,
+  stateOf,
+  URL_STATE,
+  URL_STATE_NAMES,
+  URL_WAITING,
+  URL_WORD,
+} from '../../src/core/state.ts'
 import type { Disk } from '../../src/env/disk.ts'
 import { openShardLogs } from '../../src/shard/opening.ts'
 import { replay, totalsAt } from '../../src/shard/replay.ts'
@@ -53,7 +61,14 @@ function queuedKeys({ state, source }: Shard): Set<string> {
 function waitingKeys({ state: { waiting } }: Shard): Set<string> {
   const keys = new Set<string>()
   waiting.forEach((slot) => {
-    keys.add(keyFromWords(waiting.keyWord(slot, 0), waiting.keyWord(slot, 1), waiting.keyWord(slot, 2), waiting.keyWord(slot, 3)))
+    keys.add(
+      keyFromWords(
+        waiting.keyWord(slot, 0),
+        waiting.keyWord(slot, 1),
+        waiting.keyWord(slot, 2),
+        waiting.keyWord(slot, 3),
+      ),
+    )
   })
   return keys
 }

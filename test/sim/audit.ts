@@ -28,6 +28,9 @@ const ANSWERED = /^(?:connect\.reset|tls\.invalid|http\.|redirect\.)/
 
 export interface UrlEntry {
   readonly url: string
+  readonly key: Key
+  /** Of the key, for the digest. */
+  readonly words: readonly number[]
   readonly host: HostEntry
   state: (typeof STATES)[number]
   /** Class or reason of a failed or refused URL. */
@@ -47,6 +50,7 @@ export interface UrlEntry {
 export interface HostEntry {
   readonly name: string
   readonly key: Key
+  readonly words: readonly number[]
   readonly counts: Record<(typeof STATES)[number], number>
   pages: number
   flags: number
@@ -176,7 +180,8 @@ export class Audit {
         entry.host.flags |= 1
         if (event.stored !== undefined && event.attempt.status < 300) entry.host.pages++
         this.#sum(entry.host)
-        if (event.stored !== undefined) this.#add(`content ${event.stored.content}`, ENTRY_OF_CRAWL.content, event.stored.content)
+        if (event.stored !== undefined)
+          this.#add(`content ${event.stored.content}`, ENTRY_OF_CRAWL.content, event.stored.content)
         return this.#find(event)
       }
       case KIND.failed: {
@@ -194,7 +199,11 @@ export class Audit {
         return assert.fail('nothing is reopened in these crawls')
       case KIND.resolved: {
         const host = this.#host(event.host)
-        this.#put(host, 'addresses', ENTRY.addresses, [mixText(event.addresses.join(' ')), 0, ...halves(event.expiresMs)])
+        this.#put(host, 'addresses', ENTRY.addresses, [
+          mixText(event.addresses.join(' ')),
+          0,
+          ...halves(event.expiresMs),
+        ])
         return
       }
       case KIND.badhost: {
@@ -246,7 +255,17 @@ export class Audit {
   #enqueue(link: Link, host: HostEntry): void {
     assert.ok(!this.urls.has(link.key), `${link.url} is admitted twice`)
     const entry: UrlEntry = {
-      ...{ url: link.url, host, state: 'pending', why: '', depth: link.depth, relink: false, waiting: undefined },
+      ...{
+        url: link.url,
+        key: link.key,
+        words: wordsOf(link.key),
+        host,
+        state: 'pending',
+        why: '',
+        depth: link.depth,
+        relink: false,
+        waiting: undefined,
+      },
       ...{ attempts: 0, deaths: 0, claims: 0, isRequested: false, lastOutcome: undefined },
     }
     this.urls.set(link.key, entry)
@@ -274,11 +293,14 @@ export class Audit {
     entry.claims++
     entry.isRequested = false
     this.#turn(entry, 'processing')
-    this.#set(`processing ${key}`, [ENTRY.processing, ...wordsOf(key), entry.attempts, entry.deaths, 0, 0])
+    this.#set(`processing ${key}`, [ENTRY.processing, ...entry.words, entry.attempts, entry.deaths, 0, 0])
   }
 
   #mayContact(host: HostEntry, timeMs: number, what: string): void {
-    assert.ok(host.blockedUntilMs <= timeMs, `${what}: claimed ${host.blockedUntilMs - timeMs} ms before its host's delay is over`)
+    assert.ok(
+      host.blockedUntilMs <= timeMs,
+      `${what}: claimed ${host.blockedUntilMs - timeMs} ms before its host's delay is over`,
+    )
     assert.ok(host.badUntilMs <= timeMs, `${what}: claimed while its host is bad`)
   }
 
@@ -301,7 +323,10 @@ export class Audit {
   /** @returns the entry of a URL that is being fetched, taken out of those */
   #leave(key: Key, url: string): UrlEntry {
     const entry = this.urls.get(key)
-    assert.ok(entry !== undefined && entry.state === 'processing', `${url}: an outcome while ${entry?.state ?? 'unknown'}`)
+    assert.ok(
+      entry !== undefined && entry.state === 'processing',
+      `${url}: an outcome while ${entry?.state ?? 'unknown'}`,
+    )
     this.#set(`processing ${key}`, undefined)
     return entry
   }
@@ -318,7 +343,10 @@ export class Audit {
   #retry(attempt: Attempt, dueMs: number, why: string, event: CrawlEvent): void {
     const entry = this.#attempted(attempt, event)
     const { retriesMax } = settingsOfHost(this.settings!, entry.host.name)
-    assert.ok(entry.attempts <= retriesMax, `${entry.url}: retried after ${entry.attempts} attempts of ${retriesMax + 1}`)
+    assert.ok(
+      entry.attempts <= retriesMax,
+      `${entry.url}: retried after ${entry.attempts} attempts of ${retriesMax + 1}`,
+    )
     if (ANSWERED.test(why)) entry.host.flags |= 1
     this.#wait(entry, dueMs)
     this.#turn(entry, 'pending')
@@ -388,11 +416,22 @@ export class Audit {
   }
 
   #host(name: string): HostEntry {
-    let host = this.hosts.get(keyOf(name))
+    const key = keyOf(name)
+    let host = this.hosts.get(key)
     if (host === undefined) {
       const robots = () => ({ isAsked: false, isRequested: false, verdict: 0, attempts: 0, untilMs: 0 })
       host = {
-        ...{ name, key: keyOf(name), pages: 0, flags: 0, level: 0, blockedUntilMs: 0, badUntilMs: 0, robotsDelayMs: 0 },
+        ...{
+          name,
+          key,
+          words: wordsOf(key),
+          pages: 0,
+          flags: 0,
+          level: 0,
+          blockedUntilMs: 0,
+          badUntilMs: 0,
+          robotsDelayMs: 0,
+        },
         counts: { '': 0, pending: 0, processing: 0, done: 0, failed: 0, refused: 0 },
         robots: { http: robots(), https: robots() },
       }
@@ -417,19 +456,17 @@ export class Audit {
 
   /** Waits from now on, or (undefined) no more. */
   #wait(entry: UrlEntry, dueMs: number | undefined): void {
-    const key = keyOf(entry.url)
-    const { attempts, deaths } = entry
+    const { key, words, attempts, deaths } = entry
     entry.waiting = dueMs === undefined ? undefined : { attempts, deaths, dueMs }
     this.#set(
       `waiting ${key}`,
-      dueMs === undefined ? undefined : [ENTRY.waiting, ...wordsOf(key), attempts, deaths, ...halves(dueMs)],
+      dueMs === undefined ? undefined : [ENTRY.waiting, ...words, attempts, deaths, ...halves(dueMs)],
     )
   }
 
   #putUrl(entry: UrlEntry): void {
     const rest = (entry.depth << 8) | (entry.relink ? RELINK : 0) | STATES.indexOf(entry.state)
-    const key = keyOf(entry.url)
-    this.#set(`url ${key}`, [ENTRY.url, ...wordsOf(key), rest, 0, 0, 0])
+    this.#set(`url ${entry.key}`, [ENTRY.url, ...entry.words, rest, 0, 0, 0])
   }
 
   #sum(host: HostEntry): void {
@@ -439,7 +476,7 @@ export class Audit {
   }
 
   #put(host: HostEntry, what: string, kind: number, fields: readonly number[]): void {
-    this.#set(`${what} ${host.key}`, [kind, ...wordsOf(host.key), ...fields])
+    this.#set(`${what} ${host.key}`, [kind, ...host.words, ...fields])
   }
 
   #add(id: string, kind: number, key: Key): void {

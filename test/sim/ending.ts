@@ -42,7 +42,11 @@ function checkPages(disk: SimulatedDisk, plan: WebPlan, entries: readonly UrlEnt
     const planned = plan.pages.get(url)!
     if (planned.status !== status) continue
     const body = bodyOf(opened.pages, page, decodeContent)
-    assert.deepEqual(Buffer.from(body), Buffer.from(servers.bodyOf(planned)), `the stored page of ${url} is the one served`)
+    assert.deepEqual(
+      Buffer.from(body),
+      Buffer.from(servers.bodyOf(planned)),
+      `the stored page of ${url} is the one served`,
+    )
   }
   opened.events.close()
   opened.pages.close()

@@ -87,7 +87,9 @@ class SimulatedWeb implements Web {
   }
 
   #isTriedElsewhere({ url, address }: FetchRequest, { result }: Reply): boolean {
-    return result.kind === 'trouble' && !result.connected && this.#world.servers.addressAfter(url, address) !== undefined
+    return (
+      result.kind === 'trouble' && !result.connected && this.#world.servers.addressAfter(url, address) !== undefined
+    )
   }
 
   /** What may be requested next without another claim. */
@@ -98,13 +100,16 @@ class SimulatedWeb implements Web {
     if (this.#isTriedElsewhere(request, reply)) politeness.willTryAt(url, servers.addressAfter(url, address)!)
     if (result.kind === 'trouble') return
     const location = result.headers.find(([name]) => name === 'location')?.[1]
-    if (/\/robots[^/]*(?:\.txt|\/[^/]*)$/.test(url) && location !== undefined) politeness.willFollow(url, new URL(location, url).href)
+    if (/\/robots[^/]*(?:\.txt|\/[^/]*)$/.test(url) && location !== undefined)
+      politeness.willFollow(url, new URL(location, url).href)
   }
 
   stop(): void {
     const timing = { connectMs: 0, firstByteMs: 0, totalMs: 0 }
     for (const done of this.#inFlight.values()) {
-      this.#world.time.after(0, () => done({ kind: 'trouble', class: 'stopped', message: 'stopped', connected: true, timing }))
+      this.#world.time.after(0, () =>
+        done({ kind: 'trouble', class: 'stopped', message: 'stopped', connected: true, timing }),
+      )
     }
     this.#inFlight.clear()
   }

@@ -34,7 +34,9 @@ export function planCrawl(chance: Chance): CrawlPlan {
     timeoutMs: 5000,
     connectTimeoutMs: 2000,
   })
-  const laterSettings = chance.percent(50) ? settings : { ...settings, delayMs: chance.pick([0, 100, 1500]), perHost: 1 }
+  const laterSettings = chance.percent(50)
+    ? settings
+    : { ...settings, delayMs: chance.pick([0, 100, 1500]), perHost: 1 }
   const segmentBytesMax = chance.pick([48, 64, 128, 256]) * 1024
   return { rules, settings, laterSettings, segmentBytesMax, hasForwardSteps: chance.percent(30) }
 }

@@ -157,8 +157,14 @@ export class Politeness {
     const pauseMs = Math.max(delayMs, factorMs)
     const { nowMs } = this.#time
     const sinceMs = nowMs - contact.endMs
-    assert.ok(contact.inFlight < (delayMs > 0 ? 1 : settings.perHost), `${url}: ${contact.inFlight} requests to its host are in flight`)
-    assert.ok(sinceMs >= (isPage ? pauseMs : delayMs), `${url}: requested ${sinceMs} ms after the last answer of its host, not ${pauseMs}`)
+    assert.ok(
+      contact.inFlight < (delayMs > 0 ? 1 : settings.perHost),
+      `${url}: ${contact.inFlight} requests to its host are in flight`,
+    )
+    assert.ok(
+      sinceMs >= (isPage ? pauseMs : delayMs),
+      `${url}: requested ${sinceMs} ms after the last answer of its host, not ${pauseMs}`,
+    )
     const forwardMs = this.#wall.forwardMs - contact.askedForwardMs
     const askedMs = contact.askedUntilMs - forwardMs
     assert.ok(nowMs >= askedMs, `${url}: requested ${askedMs - nowMs} ms before the time its host asked for`)
@@ -173,7 +179,16 @@ export class Politeness {
   #contact(host: string): Contact {
     let contact = this.#contacts.get(host)
     if (contact === undefined) {
-      contact = { inFlight: 0, endMs: Number.NEGATIVE_INFINITY, lastMs: 0, isSettled: true, askedUntilMs: 0, askedForwardMs: 0, endForwardMs: 0, isCut: false }
+      contact = {
+        inFlight: 0,
+        endMs: Number.NEGATIVE_INFINITY,
+        lastMs: 0,
+        isSettled: true,
+        askedUntilMs: 0,
+        askedForwardMs: 0,
+        endForwardMs: 0,
+        isCut: false,
+      }
       this.#contacts.set(host, contact)
     }
     return contact

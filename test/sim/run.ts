@@ -131,7 +131,8 @@ class Simulation {
       this.open()
       while (this.shard !== undefined) {
         assert.ok(this.time.steps < STEPS_MAX, 'the crawl does not come to an end')
-        if (!this.time.step()) assert.fail(`nothing is left to happen, and the crawl is not finished: ${describeWork(this.shard)}`)
+        if (!this.time.step())
+          assert.fail(`nothing is left to happen, and the crawl is not finished: ${describeWork(this.shard)}`)
       }
     } catch (error) {
       if (!(error instanceof Death)) throw error
@@ -158,7 +159,11 @@ class Simulation {
   }
 
   /** Before every write and sync: the moment to die in the middle of it. */
-  private operation(operation: 'write' | 'sync', path: string, change?: { position: number; bytes: Uint8Array | undefined }): undefined {
+  private operation(
+    operation: 'write' | 'sync',
+    path: string,
+    change?: { position: number; bytes: Uint8Array | undefined },
+  ): undefined {
     const { fate, chance } = this
     const bytes = operation === 'write' ? change?.bytes : undefined
     const records = recordsIn(path, bytes)
@@ -168,9 +173,14 @@ class Simulation {
     fate.pageWrites = LONG
     if (bytes !== undefined && change !== undefined && (isTear || chance.percent(50))) {
       // Anywhere, or a few bytes behind one of its records.
-      const cut = records.length > 0 && chance.percent(70) ? chance.pick(records).end + chance.below(24) : chance.below(bytes.length)
+      const cut =
+        records.length > 0 && chance.percent(70)
+          ? chance.pick(records).end + chance.below(24)
+          : chance.below(bytes.length)
       this.world.disk.open(path, 'write').write(bytes.subarray(0, cut), change.position)
     }
+    // From here on its handles are dead: no clean-up after the error reaches the disk.
+    this.world.disk.processDeath()
     throw new Death(fate.death)
   }
 
@@ -179,7 +189,10 @@ class Simulation {
     const before = keptBytes(disk, this.kept)
     const opened = openShardLogs(disk, DIRECTORY, 'write')
     assert.equal(opened.isLossy, false, `synced records are lost: ${opened.messages.join(' ')}`)
-    assert.ok(comparePositions(opened.end, this.promised) >= 0, `the log ends at ${opened.end.segment}:${opened.end.position}, before ${this.promised.segment}:${this.promised.position}, which was synced. ${opened.messages.join(' ')}`)
+    assert.ok(
+      comparePositions(opened.end, this.promised) >= 0,
+      `the log ends at ${opened.end.segment}:${opened.end.position}, before ${this.promised.segment}:${this.promised.position}, which was synced. ${opened.messages.join(' ')}`,
+    )
     const settings = JSON.stringify(this.lives > 4 ? this.crawl.laterSettings : this.crawl.settings)
     const env = createEnv(this.world, (request) => {
       this.audit.advance()
@@ -239,7 +252,10 @@ class Simulation {
   private feed(shard: Shard): void {
     const { seeds } = this.plan
     const lines = shard.state.seeds[0]?.lines ?? 0
-    assert.ok(lines >= this.acknowledged, `${this.acknowledged} lines of seeds were acknowledged, and ${lines} are there`)
+    assert.ok(
+      lines >= this.acknowledged,
+      `${this.acknowledged} lines of seeds were acknowledged, and ${lines} are there`,
+    )
     // Opening synced what it found.
     this.acknowledged = Math.max(lines, this.acknowledged)
     let start = 0
@@ -273,7 +289,7 @@ class Simulation {
     this.notePromises(shard)
     this.world.politeness.settle()
     if (--this.turnsToCheck <= 0) {
-      this.turnsToCheck = this.chance.between(40, 160)
+      this.turnsToCheck = this.chance.between(100, 400)
       checkAccounts(shard, this.audit)
       checkReplay(shard, this.world.disk)
     }
@@ -358,14 +374,26 @@ class Simulation {
     const { requests } = this.world.politeness
     const urls = audit.urls.size
     return {
-      ...{ seed, hosts: plan.hosts.size, pages: plan.pages.size, urls, requests, records: audit.records, deaths, stops },
+      ...{
+        seed,
+        hosts: plan.hosts.size,
+        pages: plan.pages.size,
+        urls,
+        requests,
+        records: audit.records,
+        deaths,
+        stops,
+      },
       ...{ steps: time.steps, virtualMs: time.nowMs },
     }
   }
 }
 
 /** The records that a write to the events log holds, as ends within it by kind; [] for other writes. */
-function recordsIn(path: string, bytes: Uint8Array | undefined): Array<{ readonly kind: number; readonly end: number }> {
+function recordsIn(
+  path: string,
+  bytes: Uint8Array | undefined,
+): Array<{ readonly kind: number; readonly end: number }> {
   if (bytes === undefined || !/\/log\/\d+\.val$/.test(path)) return []
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const records: Array<{ kind: number; end: number }> = []

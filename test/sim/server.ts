@@ -33,7 +33,9 @@ export class Servers {
   constructor(plan: WebPlan, chance: Chance) {
     this.#plan = plan
     this.#chance = chance
-    this.#twins = new Set([...plan.pages.values()].filter((page) => page.bodyOf !== page.url).map((page) => page.bodyOf))
+    this.#twins = new Set(
+      [...plan.pages.values()].filter((page) => page.bodyOf !== page.url).map((page) => page.bodyOf),
+    )
   }
 
   resolve(hostname: string): Resolution {
@@ -56,12 +58,14 @@ export class Servers {
   answer(request: FetchRequest): Reply {
     const { host, origin, pathname, protocol } = new URL(request.url)
     const plan = this.#plan.hosts.get(host)
-    if (plan === undefined || !plan.addresses.includes(request.address)) throw new Error(`nobody is at ${request.url} (${request.address})`)
+    if (plan === undefined || !plan.addresses.includes(request.address))
+      throw new Error(`nobody is at ${request.url} (${request.address})`)
     const refused = this.#connect(plan, request)
     if (refused !== undefined) return refused
     if (pathname === '/robots.txt') return this.#robots(plan, origin, protocol, request)
     if (pathname === '/robots-here.txt') return this.#reply(200, [], rulesOf(plan.robots))
-    if (pathname.startsWith('/robots-for/')) return this.#reply(200, [], rulesOf(this.#plan.hosts.get(pathname.slice(12))!.robots))
+    if (pathname.startsWith('/robots-for/'))
+      return this.#reply(200, [], rulesOf(this.#plan.hosts.get(pathname.slice(12))!.robots))
     const page = this.#plan.pages.get(request.url)
     if (page === undefined) throw new Error(`a request for ${request.url}, which nothing links to`)
     const isFailing = page.status === 0 || this.#count(`page ${page.url}`) <= page.failures
@@ -100,7 +104,8 @@ export class Servers {
     const { robots } = host
     if (robots.kind === 'unreachable') return this.#fail('503', request)
     // A loop is asked for several times in a row: it does not fail as well.
-    if (robots.kind !== 'loop' && this.#count(`robots ${origin}`) <= robots.failures) return this.#fail(robots.failing, request)
+    if (robots.kind !== 'loop' && this.#count(`robots ${origin}`) <= robots.failures)
+      return this.#fail(robots.failing, request)
     switch (robots.kind) {
       case 'none':
         return this.#reply(404, [], textBytes('no robots.txt here'))
@@ -119,7 +124,8 @@ export class Servers {
   }
 
   #fail(failing: Failing, request: FetchRequest): Reply {
-    if (failing === '500') return this.#reply(500, [['content-type', 'text/html']], textBytes('<a href="/never">broken</a>'))
+    if (failing === '500')
+      return this.#reply(500, [['content-type', 'text/html']], textBytes('<a href="/never">broken</a>'))
     if (failing === '503' || failing === '429') {
       const seconds = failing === '429' || this.#chance.percent(50) ? this.#chance.between(2, 20) : 0
       const headers: Header[] = seconds > 0 ? [['retry-after', String(seconds)]] : []
@@ -145,12 +151,22 @@ export class Servers {
   #reply(status: number, headers: readonly Header[], body: Uint8Array): Reply {
     const latencyMs = this.#chance.percent(5) ? this.#chance.between(1000, 8000) : this.#chance.between(3, 300)
     const timing = { connectMs: 1, firstByteMs: 2, totalMs: latencyMs }
-    return { result: { kind: 'answer', status, headers, body, truncated: false, timing }, latencyMs, retryAfterMs: 0, isDeadly: false }
+    return {
+      result: { kind: 'answer', status, headers, body, truncated: false, timing },
+      latencyMs,
+      retryAfterMs: 0,
+      isDeadly: false,
+    }
   }
 
   #trouble(kind: TroubleClass, connected: boolean, latencyMs: number): Reply {
     const timing = { connectMs: 0, firstByteMs: 0, totalMs: latencyMs }
-    return { result: { kind: 'trouble', class: kind, message: kind, connected, timing }, latencyMs, retryAfterMs: 0, isDeadly: false }
+    return {
+      result: { kind: 'trouble', class: kind, message: kind, connected, timing },
+      latencyMs,
+      retryAfterMs: 0,
+      isDeadly: false,
+    }
   }
 }
 
@@ -183,6 +199,7 @@ function renderLink(url: string, page: PagePlan, isShared: boolean, i: number): 
   const isNear = !isShared && page.url.startsWith(`${origin}/`)
   const path = (pathname + search).replaceAll('&', '&amp;')
   if (isNear && i % 3 === 0) return `<a href="${path}">near</a>`
-  if (!isShared && page.url.startsWith(protocol) && i % 3 === 1) return `<area HREF = '${url.slice(protocol.length)}#part'>`
+  if (!isShared && page.url.startsWith(protocol) && i % 3 === 1)
+    return `<area HREF = '${url.slice(protocol.length)}#part'>`
   return `<a class=x href=" ${url} ">far</a> <a href="${url}#again">twice</a>`
 }

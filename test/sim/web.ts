@@ -87,7 +87,13 @@ export function generateWeb(chance: Chance): WebPlan {
     const host = generateHost(chance, i, [...hosts.keys()])
     hosts.set(host.host, host)
   }
-  hosts.set(ISLAND, { ...hosts.get([...hosts.keys()][0])!, host: ISLAND, hostname: ISLAND, addresses: ['93.184.215.1'], schemes: ['https'] })
+  hosts.set(ISLAND, {
+    ...hosts.get([...hosts.keys()][0])!,
+    host: ISLAND,
+    hostname: ISLAND,
+    addresses: ['93.184.215.1'],
+    schemes: ['https'],
+  })
   const builder = new PageBuilder(chance, hosts)
   builder.build()
   return { hosts, pages: builder.pages, seeds: chooseSeeds(chance, builder) }
@@ -118,7 +124,10 @@ function generateHost(chance: Chance, i: number, others: readonly string[]): Hos
     host,
     hostname,
     schemes,
-    addresses: trouble === 'half' || (trouble !== 'private' && chance.percent(20)) ? [address, `2001:db8:${i + 1}::1`.replace('db8', '4860')] : [address],
+    addresses:
+      trouble === 'half' || (trouble !== 'private' && chance.percent(20))
+        ? [address, `2001:db8:${i + 1}::1`.replace('db8', '4860')]
+        : [address],
     isFirstDead: trouble === 'half',
     dns: trouble === 'notfound' ? 'notfound' : trouble === 'mute' ? 'temporary' : 'fine',
     dnsFailures: trouble === 'slow-dns' ? chance.between(1, FAILURES_MAX) : 0,
@@ -137,7 +146,11 @@ function generateRobots(chance: Chance, i: number, others: readonly string[]): R
   const isTroubled = i < TROUBLES.length
   const kinds = ['none', 'none', 'rules', 'rules', 'rules', 'moved', 'elsewhere', 'loop', 'unreachable'] as const
   // Of the hosts without troubles of their own the first one has a robots.txt that never comes.
-  const kind = isTroubled ? chance.pick(['none', 'rules'] as const) : i === TROUBLES.length ? 'unreachable' : chance.pick(kinds.slice(0, 8))
+  const kind = isTroubled
+    ? chance.pick(['none', 'rules'] as const)
+    : i === TROUBLES.length
+      ? 'unreachable'
+      : chance.pick(kinds.slice(0, 8))
   return {
     kind: kind === 'elsewhere' && i < TROUBLES.length + 2 ? 'moved' : kind,
     failing: chance.pick(['500', '503', '429', 'timeout', 'connect.reset'] as const),
@@ -167,7 +180,9 @@ class PageBuilder {
   build(): void {
     const { chance } = this
     const all = [...this.hosts.values()]
-    all.forEach((host, i) => this.#addSite(host, i < TROUBLES.length && i > 0 ? chance.between(3, 6) : chance.between(8, 14)))
+    all.forEach((host, i) =>
+      this.#addSite(host, i < TROUBLES.length && i > 0 ? chance.between(3, 6) : chance.between(8, 14)),
+    )
     while (this.pages.size < PAGES_MIN) this.#addPage(chance.pick(all))
     this.#addChains()
     if (chance.percent(25)) this.#add(all[0], '/killer').isKiller = true
@@ -184,7 +199,13 @@ class PageBuilder {
   #addPage(host: HostPlan): PagePlan {
     const { chance } = this
     const number = ++this.#numbers
-    const path = chance.pick([`/p${number}`, `/dir/p${number}.html`, `/q?x=${number}`, `/dir/deep/p${number}`, `/img/p${number}.png`])
+    const path = chance.pick([
+      `/p${number}`,
+      `/dir/p${number}.html`,
+      `/q?x=${number}`,
+      `/dir/deep/p${number}`,
+      `/img/p${number}.png`,
+    ])
     const page = this.#add(host, path)
     const isTroubled = host.outage.count > 0 || host.dead !== undefined || host.dnsFailures > 0
     if (chance.percent(12)) page.status = chance.pick([404, 410, 403, 501])
@@ -265,7 +286,8 @@ class PageBuilder {
     const linking = [...this.linking.values()].flat().filter((page) => page.host !== ISLAND)
     for (const root of roots) if (root.host !== ISLAND) chance.pick(linking).links.push(root.url)
     for (const page of [...this.linking.values()].flat()) {
-      for (let left = chance.below(this.isSparse ? 2 : 4); left > 0; left--) page.links.push(chance.pick(chance.pick(mainland)).url)
+      for (let left = chance.below(this.isSparse ? 2 : 4); left > 0; left--)
+        page.links.push(chance.pick(chance.pick(mainland)).url)
       page.links = [...new Set(page.links)].filter((url) => url !== page.url)
     }
     this.#pointRedirects(linking)
@@ -278,7 +300,8 @@ class PageBuilder {
     for (const page of pages) {
       // Near the end of the list: so some pages lie deep.
       if (linking.length > 0) linking[Math.max(0, linking.length - 1 - chance.below(4))].links.push(page.url)
-      for (let left = this.isSparse ? 0 : chance.below(3); left > 0 && linking.length > 0; left--) chance.pick(linking).links.push(page.url)
+      for (let left = this.isSparse ? 0 : chance.below(3); left > 0 && linking.length > 0; left--)
+        chance.pick(linking).links.push(page.url)
       const canLink = page.status === 200 && (page.form === 'html' || page.form === 'gzip') && !page.isKiller
       if (canLink && !page.url.includes('/private')) linking.push(page)
     }
