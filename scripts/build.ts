@@ -12,7 +12,10 @@ const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
 // A consumer who installs the published package has dist/ but neither the compiler nor the sources.
 if (existsSync(compiler) && existsSync(join(root, 'src'))) {
   rmSync(join(root, 'dist'), { recursive: true, force: true })
-  execFileSync(process.execPath, [compiler, '--project', join(root, 'tsconfig.build.json')], { cwd: root, stdio: 'inherit' })
+  execFileSync(process.execPath, [compiler, '--project', join(root, 'tsconfig.build.json')], {
+    cwd: root,
+    stdio: 'inherit',
+  })
   const bin = join(root, 'dist', 'cli', 'main.js')
   if (existsSync(bin)) chmodSync(bin, 0o755)
 }

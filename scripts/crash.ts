@@ -44,7 +44,7 @@ export interface CrashReport {
   readonly differences: string[]
 }
 
-const START = ['--delay', '10ms', '--ip-delay', '0', '--delay-max', '100ms', '--min-free', '0']
+const START = ['--delay', '10ms', '--delay-max', '100ms', '--min-free', '0']
 /** Small segments, so that some are sealed and compressed in every life. */
 const SEGMENT_BYTES = '65536'
 

@@ -23,7 +23,11 @@ import { type Shard, wake } from '../../src/shard/shard-parts.ts'
 import { closeShard } from '../../src/shard/stopping.ts'
 
 const { values } = parseArgs({
-  options: { hosts: { type: 'string', default: '200' }, pages: { type: 'string', default: '8000' }, claims: { type: 'string', default: '100000' } },
+  options: {
+    hosts: { type: 'string', default: '200' },
+    pages: { type: 'string', default: '8000' },
+    claims: { type: 'string', default: '100000' },
+  },
 })
 const hostCount = Number(values.hosts)
 const linkingPages = Number(values.pages)
@@ -45,7 +49,14 @@ function pageOf(url: string): FetchAnswer {
     }
   }
   const body = Buffer.from(`<title>${url}</title>${links.join('\n')}`)
-  return { kind: 'answer', status: 200, headers: [['content-type', 'text/html']], body, truncated: false, timing: TIMING }
+  return {
+    kind: 'answer',
+    status: 200,
+    headers: [['content-type', 'text/html']],
+    body,
+    truncated: false,
+    timing: TIMING,
+  }
 }
 
 let reads = 0
@@ -73,7 +84,8 @@ function env(): Env {
     disk: countingDisk,
     web: { fetch: ({ url }, done) => setImmediate(() => done(pageOf(url))), stop: () => {} },
     resolver: {
-      resolve: (_, done) => setImmediate(() => done({ kind: 'addresses', addresses: ['93.184.216.34'], ttlMs: 3_600_000 })),
+      resolve: (_, done) =>
+        setImmediate(() => done({ kind: 'addresses', addresses: ['93.184.216.34'], ttlMs: 3_600_000 })),
     },
     decodeContent,
     sealer: { rewrite: (_directory, _number, done) => setImmediate(() => done(new Error('not here'))) },

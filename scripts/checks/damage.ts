@@ -67,7 +67,7 @@ export class Bench {
 
   #readVerifyResume(log: LogName, expected: Expected, say: (text: string) => void): void {
     if (expected.lastSequence === 0) return this.#refuseAll(expected, say)
-    this.#read(expected, say)
+    this.#read(log, expected, say)
     const troubles = attempt(() => verify(this.#disk))
     if ('refused' in troubles) say(`verify throws ${troubles.refused.code}`)
     else sayTroubles(troubles.done, log, expected, say)
@@ -81,13 +81,16 @@ export class Bench {
     if (!('refused' in found) || found.refused.code !== code) say('what is left of nothing is read')
   }
 
-  #read(expected: Expected, say: (text: string) => void): void {
+  #read(log: LogName, expected: Expected, say: (text: string) => void): void {
     const found = attempt(() => read(this.#disk))
     if ('refused' in found) return this.#sayUnread('read', found, expected, say)
-    const { sequence, digest, isLossy } = found.done
+    const { sequence, digest, messages, isLossy } = found.done
     if (sequence !== expected.lastSequence) return say(`read up to ${sequence}, not ${expected.lastSequence}`)
     if (digest !== this.#facts.digests[sequence]) say('read gives another digest')
     if (isLossy !== (expected.what === 'syncedLost')) say(`isLossy is ${isLossy}`)
+    // A replay reads no KEY of pages.
+    const isKeyHit = expected.verified === 'key' && log === 'events'
+    if (isKeyHit !== messages.some((message) => message.includes('KEY'))) say(`read says "${messages.join(' ')}"`)
   }
 
   #resume(expected: Expected, say: (text: string) => void): void {

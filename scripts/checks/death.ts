@@ -73,7 +73,7 @@ function momentOf(chance: Chance): Moment {
   const draw = chance.next()
   if (draw < 0.1) return { phase: 'start-up', afterMs: chance.between(0, 600) }
   if (draw < 0.3) return { phase: 'replay', afterMs: chance.between(0, 300) }
-  if (draw < 0.65) return { phase: 'crawl', afterMs: chance.between(100, 1500) }
+  if (draw < 0.65) return { phase: 'crawl', afterMs: chance.between(100, 4000) }
   if (draw < 0.85) return { phase: 'seal', afterMs: chance.between(0, 60) }
   return { phase: 'stop', afterMs: chance.between(100, 500) }
 }

@@ -36,10 +36,10 @@ export interface ReadCrawl {
 
 /** The crawl as of its end, or of record `sequence`. */
 export function read(disk: SimulatedDisk, sequence?: number): ReadCrawl {
-  const past = readCrawl(disk, LAYOUT, sequence === undefined ? { kind: 'end' } : { kind: 'sequence', sequence })
+  const until = sequence === undefined ? ({ kind: 'end' } as const) : ({ kind: 'sequence', sequence } as const)
+  const past = readCrawl(disk, LAYOUT, until, undefined, true)
   closeLogs(past.logs)
-  const { messages, isLossy } = past.logs
-  return { sequence: past.cut.sequence, digest: past.status.digest, messages, isLossy }
+  return { sequence: past.cut.sequence, digest: past.status.digest, messages: past.messages, isLossy: past.logs.isLossy }
 }
 
 /** What `verify` says. */

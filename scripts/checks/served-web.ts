@@ -17,6 +17,8 @@ export interface WebSizes {
 
 export interface ServedWeb {
   readonly port: number
+  /** One request a line, as JSON, while it runs. */
+  readonly logFile: string
   readonly seeds: readonly string[]
   /** What a crawl from all seeds must come to. */
   readonly expected: readonly ExpectedUrl[]
@@ -38,6 +40,7 @@ export async function serveDemoWeb(sizes: WebSizes, logFile: string, port = 0): 
   const origins = told.seeds.map((url) => url.replace(/\/$/, ''))
   return {
     ...told,
+    logFile,
     expected: walk(buildSites(sizes), origins),
     stop: async () => {
       child.kill('SIGTERM')

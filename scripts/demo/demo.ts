@@ -16,7 +16,7 @@ import { type DemoWeb, startDemoWeb } from './web.ts'
 
 const DIR = 'logs/demo'
 /** A delay that makes the crawl last some seconds, and pauses after failures that do not outlast it. */
-const OPTIONS = ['--delay', '80ms', '--ip-delay', '0', '--delay-max', '250ms', '--min-free', '0']
+const OPTIONS = ['--delay', '80ms', '--delay-max', '250ms', '--min-free', '0']
 const POLL_MS = 100
 
 let running: Program | undefined

@@ -1,3 +1,4 @@
+/** The machine's clock and timers: `env`'s clock in a real crawl. */
 import type { Clock } from '../env/clock.ts'
 
 /** Node's timers take no longer delay: 2³¹ − 1 ms, about 24.8 days. A longer one would fire at once. */

@@ -1,3 +1,4 @@
+/** Randomness of the operating system: `env`'s randomness in a real crawl. */
 import { randomFillSync } from 'node:crypto'
 import type { Random } from '../env/random.ts'
 

@@ -1,3 +1,4 @@
+/** What the resolver remembers of names it has looked up. */
 import type { Resolution } from '../env/resolver.ts'
 
 interface Entry {

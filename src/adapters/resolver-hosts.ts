@@ -1,3 +1,4 @@
+/** Names whose addresses are known without asking a server. */
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 

@@ -1,3 +1,4 @@
+/** The idle connections of a `Web`: found by origin, closed when there are too many or they are too old. */
 import type { Connection } from './web-connection.ts'
 
 /**

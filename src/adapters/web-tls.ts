@@ -1,3 +1,4 @@
+/** What the TLS connections of one `Web` share: certificates to trust, and sessions to resume. */
 import { createSecureContext, type SecureContext } from 'node:tls'
 
 /** What all TLS connections of one `Web` share. */

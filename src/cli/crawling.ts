@@ -113,7 +113,9 @@ function conclude({ args, log }: Foreground, figures: CrawlFigures): number {
     reasons: Object.fromEntries(figures.reasons),
   })
   const code = exitCodeOf(figures)
-  const isWanted = !args.isQuiet || (code === EXIT.error && act !== 'resume-finished')
+  // Quiet is for what goes well.
+  const isTrouble = code === EXIT.diskFull || (code === EXIT.error && act !== 'resume-finished')
+  const isWanted = !args.isQuiet || isTrouble
   if (isWanted) process.stderr.write(`${summaryOf(figures)}\n`)
   if (args.isJson) process.stdout.write(`${jsonLine({ ...end.status, elapsedMs })}\n`)
   return code

@@ -1,5 +1,6 @@
 /** What the reading commands have in common: the crawl in DIR, its settings, its status from whoever knows it. */
 import { nodeDisk } from '../adapters/disk.ts'
+import { readOwner } from '../adapters/lock.ts'
 import { CrawlError } from '../base/errors.ts'
 import { type Layout, layoutOf } from '../crawl/layout.ts'
 import { type CrawlIdentity, closeLogs, crawlIn, type PastCrawl, readCrawl, type Until } from '../crawl/reading.ts'
@@ -9,6 +10,7 @@ import { dirOf } from './arguments.ts'
 import type { Arguments } from './command.ts'
 import { usageError } from './errors.ts'
 import { replayProgress } from './progress.ts'
+import { escapeLine } from './text.ts'
 
 /** The crawl in the directory that was named. Errors: DIR_NO_CRAWL. */
 export function crawlNamed(args: Arguments): {
@@ -36,6 +38,10 @@ export function withPast<T>(layout: Layout, use: (past: PastCrawl) => T, until?:
   const progress = replayProgress()
   const past = readCrawl(nodeDisk, layout, until, progress.onReplay)
   progress.end()
+  // Beside a process at work the end is always in the making.
+  if (readOwner(layout.root) === undefined) {
+    for (const message of past.messages) process.stderr.write(`crawler: ${escapeLine(message)}\n`)
+  }
   try {
     return use(past)
   } finally {

@@ -59,7 +59,7 @@ function isPreferred(settings: Settings, url: string): boolean {
 const NO_CHAIN: readonly Key[] = []
 
 /** Bytes of links one record admits: with all else it stays below the 4 MiB of a record. The rest is budget.links. */
-export const LINK_BYTES_MAX = 2 * 1024 * 1024
+const LINK_BYTES_MAX = 2 * 1024 * 1024
 /** Bytes of a link beside its URL, at most. */
 const LINK_OVERHEAD_BYTES = 32
 /** Bytes of URLs turned away that a record lists; further ones are counted only. */

@@ -10,7 +10,7 @@ import { settingsOfHost } from './settings.ts'
 import type { State } from './state.ts'
 
 /** How long a robots.txt holds, milliseconds (RFC 9309, 2.4). */
-export const ROBOTS_KEPT_MS = 24 * 3_600_000
+const ROBOTS_KEPT_MS = 24 * 3_600_000
 const ROBOTS_BODY_MAX = 500 * 1024
 const NO_BODY = new Uint8Array(0)
 
@@ -58,7 +58,8 @@ function knownDelayMs(state: State, { hostKey, isHttps }: RobotsObservation): { 
 export function decideLookup(state: State, observation: LookupObservation, nowMs: number): CrawlEvent[] {
   const { host, hostKey, result } = observation
   // A name without addresses is none, whatever a resolver calls it: else it would be looked up for ever.
-  if (result.kind === 'addresses' && result.addresses.length === 0) return [badHost(host, REASONS['dns.notfound'], nowMs)]
+  if (result.kind === 'addresses' && result.addresses.length === 0)
+    return [badHost(host, REASONS['dns.notfound'], nowMs)]
   if (result.kind === 'addresses') {
     return [{ kind: KIND.resolved, host, addresses: result.addresses, expiresMs: nowMs + result.ttlMs }]
   }

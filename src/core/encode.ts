@@ -134,7 +134,7 @@ function writeUrl(out: ByteWriter, event: RelinkedEvent): void {
   out.u8(event.link.depth)
 }
 
-export function writeAttempt(out: ByteWriter, attempt: Attempt): void {
+function writeAttempt(out: ByteWriter, attempt: Attempt): void {
   const { link, timing } = attempt
   out.latin1(link.url)
   out.u8(link.depth)

@@ -62,7 +62,5 @@ export const KIND = {
   asked: 33,
 } as const
 
-export type Kind = (typeof KIND)[keyof typeof KIND]
-
 /** The greatest kind this version knows. */
 export const KIND_MAX = 33

@@ -18,7 +18,7 @@ export const BACKOFF_FIRST_MS = 1000
 /** Highest backoff level: by then every pause has reached `delayMaxMs`. */
 export const BACKOFF_LEVEL_MAX = 20
 /** How long a bad host stays bad, milliseconds. */
-export const BAD_HOST_MS = 24 * 3_600_000
+const BAD_HOST_MS = 24 * 3_600_000
 
 /** As much of an answer or a trouble as retries look at. */
 export type Outcome =

@@ -81,6 +81,8 @@ export interface PastCrawl {
   readonly totals: Totals
   readonly cut: Cut
   readonly logs: OpenedShard
+  /** What was found wrong at the ends, and in KEY as far as it was read; one sentence each. */
+  readonly messages: readonly string[]
   readonly status: Status
   /** KEY items applied, and the time it took is the caller's to measure. */
   readonly items: number
@@ -110,7 +112,8 @@ export function readCrawl(
     ...(onProgress === undefined ? {} : { onProgress }),
   })
   const totals = totalsAt(logs.events, cut.position)
-  return { state, totals, cut, logs, items, status: statusOf(state, totals, cut.sequence, cut.timeMs) }
+  const messages = [...logs.messages, ...keyMessages(logs.events)]
+  return { state, totals, cut, logs, messages, items, status: statusOf(state, totals, cut.sequence, cut.timeMs) }
 }
 
 /** The newest checkpoint that lies before the cut; none is no trouble, replay is longer then. */
@@ -121,6 +124,11 @@ function checkpointFor(disk: Disk, layout: Layout, logs: OpenedShard, cut: Cut):
   } finally {
     store.close()
   }
+}
+
+/** What is to be said of KEY files that were missing or damaged. Nothing is lost by it. */
+export function keyMessages(log: OpenedLog): string[] {
+  return log.keysInDoubt().map((number) => `Segment ${number}: KEY is missing or damaged; what is in it comes from VAL.`)
 }
 
 function cutOf(logs: OpenedShard, until: Until): Cut {

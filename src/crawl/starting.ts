@@ -17,7 +17,7 @@ import { socketPathOf } from './control.ts'
 import { createEnv, type RealEnv } from './env.ts'
 import { type Layout, layoutOf } from './layout.ts'
 import { readManifest, writeManifest } from './manifest.ts'
-import { crawlIn } from './reading.ts'
+import { crawlIn, keyMessages } from './reading.ts'
 import { type CrawlListener, RunningCrawl } from './running.ts'
 import { copySeeds, type SeedInput } from './seeds.ts'
 import { serveControl } from './serving.ts'
@@ -113,7 +113,7 @@ async function begin(beginning: Beginning): Promise<OpenCrawl> {
   const directory = layout.shard(0)
   const known = database.store.newestCheckpoint(0)
   const opened = openShardLogs(env.disk, directory, 'write', known)
-  for (const message of opened.messages) warn(message)
+  for (const message of [...opened.messages, ...keyMessages(opened.events)]) warn(message)
   const checkpoint = loadCheckpoint(env.disk, directory, opened, database.store, 0, {
     setsAside: true,
     onMessage: warn,

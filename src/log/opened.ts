@@ -25,7 +25,7 @@ import {
 } from './format.ts'
 import { decodeMark, type Mark } from './mark.ts'
 import type { OpenOptions } from './options.ts'
-import { readPart, readRecord, type ScanEnd, scanSegment } from './reader.ts'
+import { readKeyUnchecked, readPart, readRecord, type ScanEnd, scanSegment } from './reader.ts'
 import { bytesOfWords, KeyBuilder, soundKey } from './rebuild.ts'
 import type { RecordView } from './record.ts'
 import { encodeSegment, isRewritten, type SegmentHeader } from './segment.ts'
@@ -116,6 +116,7 @@ export class OpenedLog {
   private readonly leftovers: readonly string[]
   private readonly cuts: readonly number[]
   private tail: Tail | undefined
+  private readonly rebuilt = new Set<number>()
   private readonly repaired = new Map<number, Uint32Array<ArrayBuffer>>()
   private isStarted = false
 
@@ -171,7 +172,8 @@ export class OpenedLog {
     if (this.tail !== undefined && number === this.files.last?.number) return this.tail.keyWords
     const repaired = this.repaired.get(number)
     if (repaired !== undefined) return repaired
-    return soundKey(this.files, number, this.options.kindMax, this.options.itemsOf, this.options.mode === 'write')
+    const { kindMax, itemsOf, mode } = this.options
+    return soundKey(this.files, number, kindMax, itemsOf, mode === 'write', () => this.rebuilt.add(number))
   }
 
   /** Six words each of `count` KEY items from item `ordinal` on, fewer at the end. Unchecked. Cost: one read of them. */
@@ -183,6 +185,27 @@ export class OpenedLog {
     const items = new Uint32Array(count * ITEM_WORDS)
     const read = this.files.key(number).read(bytesOfWords(items), ordinal * ITEM_BYTES)
     return items.subarray(0, Math.floor(read / ITEM_BYTES) * ITEM_WORDS)
+  }
+
+  /**
+   * Segments whose KEY was found missing or damaged so far: sealed ones that had to be made anew; the last one where its
+   * file is missing or says something else than VAL. That it lags behind, or ends in zeros, is how a death leaves it.
+   * Cost: one read of the last KEY.
+   */
+  keysInDoubt(): number[] {
+    const { last } = this.files
+    const isLastSuspect = last !== undefined && this.tail !== undefined && this.isOtherThanVal(last.number, this.tail)
+    return isLastSuspect ? [...this.rebuilt, last.number] : [...this.rebuilt]
+  }
+
+  private isOtherThanVal(number: number, { keyWords }: Tail): boolean {
+    const found = readKeyUnchecked(this.files, number)
+    if (found === undefined) return keyWords.length > 0
+    const common = Math.min(found.length, keyWords.length)
+    for (let at = 0; at < common; at++) {
+      if (found[at] !== keyWords[at]) return found.subarray(at).some((word) => word !== 0)
+    }
+    return false
   }
 
   /** Makes `readItems` right for a segment whose KEY was found wrong. Cost: as `key`; the KEY stays in memory. */
@@ -289,14 +312,20 @@ export class OpenedLog {
   }
 
   /**
-   * Makes anew the KEY files that a death may have left wrong: of segments sealed last, whose sync may not have returned,
-   * and of the one rewritten last, where only VAL may have got its new name. Others are looked at when they are read.
+   * Makes anew the KEY files that are missing or of another length, and those that a death may have left wrong: of the
+   * segments sealed last, whose sync may not have returned, and of the one rewritten last, where only VAL may have got
+   * its new name. The others are looked at when they are read.
    */
   private mendKeys(): void {
     const sealed = this.files.segments.slice(0, -1)
     const rewritten = sealed.findLast(({ header }) => isRewritten(header))
     const suspects = new Set(sealed.slice(-SEALED_SUSPECT))
     if (rewritten !== undefined) suspects.add(rewritten)
+    const names = new Set(this.files.disk.list(this.files.directory))
+    for (const segment of sealed) {
+      const isThere = names.has(keyName(segment.number))
+      if (!isThere || this.files.key(segment.number).sizeBytes() !== segment.key?.bytes) suspects.add(segment)
+    }
     for (const { number } of suspects) this.key(number)
   }
 

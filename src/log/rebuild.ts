@@ -72,7 +72,8 @@ function rebuildKey(files: LogFiles, number: number, kindMax: number, itemsOf: I
 /**
  * The KEY of a sealed segment: as its file has it, or, where that is missing, short or fails its CRC, made from VAL.
  *
- * @param replace  whether a KEY made anew is written to the file (not synced: it can be made again)
+ * @param replace    whether a KEY made anew is written to the file (not synced: it can be made again)
+ * @param onRebuilt  called where it is made anew
  */
 export function soundKey(
   files: LogFiles,
@@ -80,9 +81,11 @@ export function soundKey(
   kindMax: number,
   itemsOf: ItemsOf,
   replace: boolean,
+  onRebuilt: () => void = () => {},
 ): Uint32Array<ArrayBuffer> {
   const found = readKey(files, number)
   if (found !== undefined) return found
+  onRebuilt()
   const words = rebuildKey(files, number, kindMax, itemsOf)
   if (replace) replaceKey(files, number, words)
   return words

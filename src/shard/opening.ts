@@ -34,7 +34,7 @@ import { createSyncing } from './syncing.ts'
 import { encodeTotals, type Totals } from './totals.ts'
 
 /** KEY items of a record of events, for rebuilding KEY from VAL. */
-export const itemsOfRecord: ItemsOf = (record, emit) => {
+const itemsOfRecord: ItemsOf = (record, emit) => {
   const event = decodeEvent(record.reader(), record.kind)
   if (event === undefined) return
   itemsOf(event, (key, kind, arg) => emit(word(key, 0), word(key, 1), word(key, 2), word(key, 3), kind, arg))

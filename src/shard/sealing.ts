@@ -18,7 +18,7 @@ export function sealNext(shard: Shard): void {
   })
 }
 
-export function pagesDirectory(shard: Shard): string {
+function pagesDirectory(shard: Shard): string {
   return `${shard.directory}/pages`
 }
 

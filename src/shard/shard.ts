@@ -22,11 +22,11 @@ import { storeAnswer } from './storing.ts'
 import { appendMark, scheduleSync } from './syncing.ts'
 
 /** Observations settled in one turn, so that no turn takes long. */
-export const OBSERVATIONS_PER_TURN_MAX = 256
+const OBSERVATIONS_PER_TURN_MAX = 256
 /** Look-ups of addresses in flight. */
-export const LOOKUPS_MAX = 256
+const LOOKUPS_MAX = 256
 /** Unsynced bytes above which claiming stops. */
-export const UNSYNCED_BYTES_MAX = 64 * 1024 * 1024
+const UNSYNCED_BYTES_MAX = 64 * 1024 * 1024
 
 export function turn(shard: Shard): void {
   const now = shard.clock.now()
@@ -42,7 +42,7 @@ export function turn(shard: Shard): void {
   startFetches(shard, work)
   scheduleSync(shard, arrivals)
   sealNext(shard)
-  if (shard.inbox.length > 0) wake(shard)
+  if (shard.inbox.length > 0 || (shard.isClaiming && shard.state.relinks.count > 0)) wake(shard)
   else armTimer(shard, now)
   shard.onTurn()
 }
@@ -105,7 +105,7 @@ function isNothing(work: Work): boolean {
 }
 
 /** Requests that may be started: free sockets, and what the budget of pages leaves. Claims in flight count. */
-export function freeSlots(shard: Shard): number {
+function freeSlots(shard: Shard): number {
   const { settings, processing, asking, pages } = shard.state
   const sockets = settings.concurrency - processing.count - asking
   if (settings.pagesMax === null) return sockets

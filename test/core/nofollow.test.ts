@@ -18,7 +18,13 @@ function admitted(chosen: Partial<Settings>): { readonly urls: string[]; readonl
     { url: 'http://a.test/yes', nofollow: false },
     { url: 'http://a.test/no', nofollow: true },
   ]
-  const answer = { kind: 'answer', status: 200, location: undefined, retryAfterMs: undefined, stored: undefined } as const
+  const answer = {
+    kind: 'answer',
+    status: 200,
+    location: undefined,
+    retryAfterMs: undefined,
+    stored: undefined,
+  } as const
   const timing = { connectMs: 0, firstByteMs: 0, totalMs: 0 }
   const result = { ...answer, links, turnedAway: [] }
   const [event] = decide(state, { kind: 'page', link, attempts: 0, address: '192.0.2.1', timing, result }, 0)

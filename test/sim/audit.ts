@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { ByteReader } from '../../src/base/bytes.ts'
-import { type Key, keyOf, word } from '../../src/base/md5.ts'
+import { type Key, keyOf } from '../../src/base/md5.ts'
 import { decodeEvent } from '../../src/core/decode.ts'
 import type { Attempt, CrawlEvent, Findings, Link, LinkGroup, RobotsEvent } from '../../src/core/event.ts'
 import { KIND } from '../../src/core/kind.ts'
@@ -14,61 +14,14 @@ import { reasonOf } from '../../src/core/reasons.ts'
 import { type Settings, settingsOfHost } from '../../src/core/settings.ts'
 import type { Disk } from '../../src/env/disk.ts'
 import { NOWHERE, type Position } from '../../src/log/format.ts'
-import { mixText, StateDigest } from '../../src/tables/digest.ts'
+import { mixText } from '../../src/tables/digest.ts'
+import { createHost, createUrl, ENTRY, EntrySum, type HostEntry, halves, type UrlEntry } from './audit-entries.ts'
 
 const AT = { length: 0, kind: 5, timeMs: 8, body: 20, markSegment: 24, markPosition: 28, markDigest: 40 } as const
-/** Entries of the digest, as frozen on disk. */
-const ENTRY = { url: 1, waiting: 2, processing: 3, counts: 4, more: 5, blocked: 6, addresses: 7, robots: 8 } as const
-const ENTRY_OF_CRAWL = { content: 9, scope: 10, settings: 11, seeds: 12 } as const
-const STATES = ['', 'pending', 'processing', 'done', 'failed', 'refused'] as const
-const RELINK = 16
+/** What robots.txt came to: the host is held. */
 const HELD = 3
 /** Reasons that show that somebody answered at the host. */
 const ANSWERED = /^(?:connect\.reset|tls\.invalid|http\.|redirect\.)/
-
-export interface UrlEntry {
-  readonly url: string
-  readonly key: Key
-  /** Of the key, for the digest. */
-  readonly words: readonly number[]
-  readonly host: HostEntry
-  state: (typeof STATES)[number]
-  /** Class or reason of a failed or refused URL. */
-  why: string
-  depth: number
-  relink: boolean
-  /** Set while it waits. */
-  waiting: { readonly attempts: number; readonly deaths: number; readonly dueMs: number } | undefined
-  attempts: number
-  deaths: number
-  claims: number
-  /** The request of the present claim has left. */
-  isRequested: boolean
-  lastOutcome: CrawlEvent | undefined
-}
-
-export interface HostEntry {
-  readonly name: string
-  readonly key: Key
-  readonly words: readonly number[]
-  readonly counts: Record<(typeof STATES)[number], number>
-  pages: number
-  flags: number
-  level: number
-  blockedUntilMs: number
-  badUntilMs: number
-  robotsDelayMs: number
-  /** By scheme. A robots.txt asked for may be requested once. */
-  readonly robots: { http: Robots; https: Robots }
-}
-
-interface Robots {
-  isAsked: boolean
-  isRequested: boolean
-  verdict: number
-  attempts: number
-  untilMs: number
-}
 
 export class Audit {
   readonly urls = new Map<Key, UrlEntry>()
@@ -83,8 +36,7 @@ export class Audit {
   lastMs = 0
   readonly #disk: Disk
   readonly #directory: string
-  readonly #digest = new StateDigest()
-  readonly #entries = new Map<string, readonly number[]>()
+  readonly #sum = new EntrySum()
   #segment = 1
   #position = 0
 
@@ -94,7 +46,7 @@ export class Audit {
   }
 
   get digestHex(): string {
-    return this.#digest.toHex()
+    return this.#sum.hex
   }
 
   get position(): { readonly segment: number; readonly position: number } {
@@ -156,7 +108,7 @@ export class Audit {
       case KIND.seeded: {
         this.cursors[event.source] = { lines: event.lines, segment: this.#segment, end: this.#position }
         const { source, lines, isLast } = event
-        this.#set(`seeds ${source}`, [ENTRY_OF_CRAWL.seeds, source, 0, 0, 0, ...halves(lines), isLast ? 1 : 0, 0])
+        this.#sum.set(`seeds ${source}`, [ENTRY.seeds, source, 0, 0, 0, ...halves(lines), isLast ? 1 : 0, 0])
         return this.#find(event)
       }
       case KIND.bulk:
@@ -167,7 +119,7 @@ export class Audit {
           if (group.asksHttp) this.#ask(host, 'http', timeMs)
           if (group.asksHttps) this.#ask(host, 'https', timeMs)
           for (const key of group.keys) this.#claim(key, host, timeMs)
-          this.#sum(host)
+          this.#sum.putCounts(host)
         }
         return
       case KIND.void:
@@ -179,16 +131,16 @@ export class Audit {
         const entry = this.#finish(event.attempt, 'done', '', event)
         entry.host.flags |= 1
         if (event.stored !== undefined && event.attempt.status < 300) entry.host.pages++
-        this.#sum(entry.host)
+        this.#sum.putCounts(entry.host)
         if (event.stored !== undefined)
-          this.#add(`content ${event.stored.content}`, ENTRY_OF_CRAWL.content, event.stored.content)
+          this.#sum.add(`content ${event.stored.content}`, ENTRY.content, event.stored.content)
         return this.#find(event)
       }
       case KIND.failed: {
         const why = reasonOf(event.reason)!
         const entry = this.#finish(event.attempt, 'failed', why, event)
         if (ANSWERED.test(why)) entry.host.flags |= 1
-        return this.#sum(entry.host)
+        return this.#sum.putCounts(entry.host)
       }
       case KIND.retry:
         return this.#retry(event.attempt, event.dueMs, reasonOf(event.reason)!, event)
@@ -199,7 +151,7 @@ export class Audit {
         return assert.fail('nothing is reopened in these crawls')
       case KIND.resolved: {
         const host = this.#host(event.host)
-        this.#put(host, 'addresses', ENTRY.addresses, [
+        this.#sum.putHost(host, 'addresses', ENTRY.addresses, [
           mixText(event.addresses.join(' ')),
           0,
           ...halves(event.expiresMs),
@@ -209,10 +161,10 @@ export class Audit {
       case KIND.badhost: {
         const host = this.#host(event.host)
         host.badUntilMs = event.untilMs
-        this.#putBlocked(host)
+        this.#sum.putBlocked(host)
         for (const key of event.keys) this.#failWithHost(key, host)
         if (event.isLast) assert.equal(host.counts.pending, 0, 'a bad host has nothing pending any more')
-        return this.#sum(host)
+        return this.#sum.putCounts(host)
       }
       case KIND.robots:
         return this.#robots(event)
@@ -220,13 +172,13 @@ export class Audit {
         const host = this.#host(event.host)
         host.blockedUntilMs = event.untilMs
         host.level = event.level
-        this.#putBlocked(host)
-        return this.#sum(host)
+        this.#sum.putBlocked(host)
+        return this.#sum.putCounts(host)
       }
       case KIND.relinked: {
         const entry = this.urls.get(event.link.key)!
         entry.relink = false
-        this.#putUrl(entry)
+        this.#sum.putUrl(entry)
         return this.#find(event)
       }
     }
@@ -234,7 +186,7 @@ export class Audit {
 
   #change(json: string): void {
     this.settings = JSON.parse(json) as Settings
-    this.#set('settings', [ENTRY_OF_CRAWL.settings, mixText(json), json.length, 0, 0, 0, 0, 0, 0])
+    this.#sum.set('settings', [ENTRY.settings, mixText(json), json.length, 0, 0, 0, 0, 0, 0])
   }
 
   #find({ groups, shorter, scopeKeys }: Findings): void {
@@ -242,35 +194,22 @@ export class Audit {
       const entry = this.urls.get(way.key)!
       entry.depth = Math.min(entry.depth, way.depth)
       if (way.relink) entry.relink = true
-      this.#putUrl(entry)
+      this.#sum.putUrl(entry)
     }
-    for (const key of scopeKeys) this.#add(`scope ${key}`, ENTRY_OF_CRAWL.scope, key)
+    for (const key of scopeKeys) this.#sum.add(`scope ${key}`, ENTRY.scope, key)
     for (const group of groups) {
       const host = this.#host(group.host)
       for (const link of group.links) this.#enqueue(link, host)
-      this.#sum(host)
+      this.#sum.putCounts(host)
     }
   }
 
   #enqueue(link: Link, host: HostEntry): void {
     assert.ok(!this.urls.has(link.key), `${link.url} is admitted twice`)
-    const entry: UrlEntry = {
-      ...{
-        url: link.url,
-        key: link.key,
-        words: wordsOf(link.key),
-        host,
-        state: 'pending',
-        why: '',
-        depth: link.depth,
-        relink: false,
-        waiting: undefined,
-      },
-      ...{ attempts: 0, deaths: 0, claims: 0, isRequested: false, lastOutcome: undefined },
-    }
+    const entry = createUrl(link.url, link.key, host, link.depth)
     this.urls.set(link.key, entry)
     host.counts.pending++
-    this.#putUrl(entry)
+    this.#sum.putUrl(entry)
   }
 
   /** A gathered bulk: its links stand there now. */
@@ -279,7 +218,7 @@ export class Audit {
       const entry = this.urls.get(link.key)!
       assert.ok(entry.state === 'pending' && entry.waiting === undefined, `${link.url} is gathered but not queued`)
       entry.depth = Math.min(entry.depth, link.depth)
-      this.#putUrl(entry)
+      this.#sum.putUrl(entry)
     }
   }
 
@@ -293,7 +232,6 @@ export class Audit {
     entry.claims++
     entry.isRequested = false
     this.#turn(entry, 'processing')
-    this.#set(`processing ${key}`, [ENTRY.processing, ...entry.words, entry.attempts, entry.deaths, 0, 0])
   }
 
   #mayContact(host: HostEntry, timeMs: number, what: string): void {
@@ -317,7 +255,7 @@ export class Audit {
     host.robots.http.isAsked = false
     host.robots.https.isAsked = false
     host.flags &= 1
-    this.#sum(host)
+    this.#sum.putCounts(host)
   }
 
   /** @returns the entry of a URL that is being fetched, taken out of those */
@@ -327,7 +265,6 @@ export class Audit {
       entry !== undefined && entry.state === 'processing',
       `${url}: an outcome while ${entry?.state ?? 'unknown'}`,
     )
-    this.#set(`processing ${key}`, undefined)
     return entry
   }
 
@@ -337,7 +274,7 @@ export class Audit {
     assert.ok(entry.deaths < 5, `${link.url}: was in flight at ${entry.deaths} deaths and is tried again`)
     this.#wait(entry, 0)
     this.#turn(entry, 'pending')
-    this.#sum(entry.host)
+    this.#sum.putCounts(entry.host)
   }
 
   #retry(attempt: Attempt, dueMs: number, why: string, event: CrawlEvent): void {
@@ -350,7 +287,7 @@ export class Audit {
     if (ANSWERED.test(why)) entry.host.flags |= 1
     this.#wait(entry, dueMs)
     this.#turn(entry, 'pending')
-    this.#sum(entry.host)
+    this.#sum.putCounts(entry.host)
   }
 
   #attempted(attempt: Attempt, event: CrawlEvent): UrlEntry {
@@ -375,7 +312,7 @@ export class Audit {
     this.#wait(entry, undefined)
     entry.why = why
     this.#turn(entry, 'refused')
-    this.#sum(entry.host)
+    this.#sum.putCounts(entry.host)
   }
 
   #failWithHost(key: Key, host: HostEntry): void {
@@ -400,43 +337,17 @@ export class Audit {
     robots.attempts = event.verdict === HELD ? event.attempts : 0
     robots.untilMs = event.expiresMs
     host.robotsDelayMs = event.delayMs
-    for (const which of ['http', 'https'] as const) this.#putRobots(host, which)
-    this.#sum(host)
-  }
-
-  #putRobots(host: HostEntry, scheme: 'http' | 'https'): void {
-    const { verdict, attempts, untilMs } = host.robots[scheme]
-    if (verdict === 0) return
-    const f0 = verdict | (attempts << 16) | (scheme === 'https' ? 256 : 0)
-    this.#put(host, `robots ${scheme}`, ENTRY.robots, [f0, host.robotsDelayMs, ...halves(untilMs)])
-  }
-
-  #putBlocked(host: HostEntry): void {
-    this.#put(host, 'blocked', ENTRY.blocked, [...halves(host.blockedUntilMs), ...halves(host.badUntilMs)])
+    this.#sum.putRobots(host)
+    this.#sum.putCounts(host)
   }
 
   #host(name: string): HostEntry {
     const key = keyOf(name)
     let host = this.hosts.get(key)
     if (host === undefined) {
-      const robots = () => ({ isAsked: false, isRequested: false, verdict: 0, attempts: 0, untilMs: 0 })
-      host = {
-        ...{
-          name,
-          key,
-          words: wordsOf(key),
-          pages: 0,
-          flags: 0,
-          level: 0,
-          blockedUntilMs: 0,
-          badUntilMs: 0,
-          robotsDelayMs: 0,
-        },
-        counts: { '': 0, pending: 0, processing: 0, done: 0, failed: 0, refused: 0 },
-        robots: { http: robots(), https: robots() },
-      }
+      host = createHost(name, key)
       this.hosts.set(host.key, host)
-      this.#sum(host)
+      this.#sum.putCounts(host)
     }
     return host
   }
@@ -451,62 +362,14 @@ export class Audit {
     entry.host.counts[entry.state]--
     entry.host.counts[state]++
     entry.state = state
-    this.#putUrl(entry)
+    this.#sum.putUrl(entry)
+    this.#sum.putProcessing(entry)
   }
 
   /** Waits from now on, or (undefined) no more. */
   #wait(entry: UrlEntry, dueMs: number | undefined): void {
-    const { key, words, attempts, deaths } = entry
+    const { attempts, deaths } = entry
     entry.waiting = dueMs === undefined ? undefined : { attempts, deaths, dueMs }
-    this.#set(
-      `waiting ${key}`,
-      dueMs === undefined ? undefined : [ENTRY.waiting, ...words, attempts, deaths, ...halves(dueMs)],
-    )
+    this.#sum.putWaiting(entry)
   }
-
-  #putUrl(entry: UrlEntry): void {
-    const rest = (entry.depth << 8) | (entry.relink ? RELINK : 0) | STATES.indexOf(entry.state)
-    this.#set(`url ${entry.key}`, [ENTRY.url, ...entry.words, rest, 0, 0, 0])
-  }
-
-  #sum(host: HostEntry): void {
-    const { pending, processing, done, failed, refused } = host.counts
-    this.#put(host, 'counts', ENTRY.counts, [pending, processing, done, failed])
-    this.#put(host, 'more', ENTRY.more, [refused, host.pages, host.flags, host.level])
-  }
-
-  #put(host: HostEntry, what: string, kind: number, fields: readonly number[]): void {
-    this.#set(`${what} ${host.key}`, [kind, ...host.words, ...fields])
-  }
-
-  #add(id: string, kind: number, key: Key): void {
-    if (!this.#entries.has(id)) this.#set(id, [kind, ...wordsOf(key), 0, 0, 0, 0])
-  }
-
-  #set(id: string, fields: readonly number[] | undefined): void {
-    const before = this.#entries.get(id)
-    if (before !== undefined) {
-      mix(this.#digest, before)
-      this.#digest.subtract()
-    }
-    if (fields === undefined) this.#entries.delete(id)
-    else {
-      this.#entries.set(id, fields)
-      mix(this.#digest, fields)
-      this.#digest.add()
-    }
-  }
-}
-
-function mix(digest: StateDigest, [kind, k0, k1, k2, k3, f0, f1, f2, f3]: readonly number[]): void {
-  digest.mix(kind, k0, k1, k2, k3, f0, f1, f2, f3)
-}
-
-function wordsOf(key: Key): number[] {
-  return [word(key, 0), word(key, 1), word(key, 2), word(key, 3)]
-}
-
-/** A number above 32 bits as two words. */
-function halves(value: number): [number, number] {
-  return [value % 2 ** 32, Math.floor(value / 2 ** 32)]
 }

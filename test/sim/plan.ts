@@ -30,6 +30,7 @@ export function planCrawl(chance: Chance): CrawlPlan {
     durabilityMs: chance.pick([0, 20, 100, 400]),
     graph: chance.percent(80),
     keepRefused: chance.percent(20),
+    pagesMax: chance.percent(8) ? chance.between(20, 120) : null,
     hosts: chance.percent(30) ? { 'h12.test': { delayMs: 700 }, '*.h13.test': { delayMs: 400, perHost: 1 } } : {},
     timeoutMs: 5000,
     connectTimeoutMs: 2000,

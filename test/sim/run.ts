@@ -7,8 +7,8 @@
  */
 import assert from 'node:assert/strict'
 import { CrawlError } from '../../src/base/errors.ts'
-import { KIND } from '../../src/core/kind.ts'
-import { AT, comparePositions, LENGTH_FIELD_BYTES, NOWHERE, type Position } from '../../src/log/format.ts'
+import { comparePositions, NOWHERE, type Position } from '../../src/log/format.ts'
+import { loadCheckpoint, saveCheckpoint } from '../../src/shard/checkpoint.ts'
 import { openShard, openShardLogs } from '../../src/shard/opening.ts'
 import { isFinished, strandedHosts } from '../../src/shard/shard.ts'
 import { type Shard, wake } from '../../src/shard/shard-parts.ts'
@@ -16,10 +16,13 @@ import { abandonShard, closeShard } from '../../src/shard/stopping.ts'
 import { checkAccounts, checkReplay } from './accounts.ts'
 import { Audit } from './audit.ts'
 import { Chance } from './chance.ts'
+import { SimulatedCheckpoints } from './checkpoints.ts'
 import { Death, type DeathKind } from './death.ts'
 import { SimulatedDisk } from './disk.ts'
-import { checkEnd } from './ending.ts'
+import { checkEnd, checkLimit } from './ending.ts'
 import { createEnv, type World } from './env.ts'
+import { drawFate, type Fate, longLife, meetFate, NEVER, shortLife } from './fate.ts'
+import { isSame, keptBytes } from './kept.ts'
 import { type CrawlPlan, planCrawl } from './plan.ts'
 import { Politeness } from './politeness.ts'
 import { VirtualTime, Wall } from './scheduler.ts'
@@ -28,6 +31,7 @@ import { walk } from './walk.ts'
 import { generateWeb, type WebPlan } from './web.ts'
 
 export const DIRECTORY = '/crawl/shards/0'
+const LOG = `${DIRECTORY}/log`
 const DEATHS_MIN = 5
 /** More lives than any seed needs: a crawl that never ends is a failure. */
 const LIVES_MAX = 80
@@ -45,6 +49,8 @@ export interface Figures {
   readonly records: number
   readonly deaths: number
   readonly stops: number
+  /** Openings that began with a checkpoint. */
+  readonly checkpoints: number
   readonly steps: number
   readonly virtualMs: number
 }
@@ -62,20 +68,6 @@ export function runSeed(seed: number): Figures {
   }
 }
 
-/** How a process is going to end. */
-interface Fate {
-  readonly death: DeathKind
-  /** Dies at this write or sync; infinity = at none. */
-  operations: number
-  /** Dies, or stops, some time after this request; infinity = never. */
-  readonly requests: number
-  readonly how: 'death' | 'stop' | 'full'
-  /** Dies in the middle of writing a page's record, once so many were written; infinity = does not. */
-  pageWrites: number
-}
-
-const LONG = Number.POSITIVE_INFINITY
-
 class Simulation {
   readonly time = new VirtualTime()
   lives = 0
@@ -85,9 +77,13 @@ class Simulation {
   private readonly crawl: CrawlPlan
   private readonly world: World
   private audit: Audit
+  private readonly checkpoints = new SimulatedCheckpoints()
+  private resumedByCheckpoint = 0
   private shard: Shard | undefined
-  private fate: Fate = { death: 'process', operations: LONG, requests: LONG, how: 'death', pageWrites: LONG }
+  private fate: Fate = longLife()
   private isOver = false
+  /** The last process wrote its `close`: what it had in flight is not blamed. */
+  private hasClosed = false
   /** The last process did not end in order. */
   private hasDied = false
   private deaths = 0
@@ -111,8 +107,9 @@ class Simulation {
     const disk = new SimulatedDisk((run) => time.after(chance.between(1, 60), run))
     const politeness = new Politeness(this.plan, time, wall, this.crawl.settings.delayMaxMs)
     this.world = { time, wall, disk, chance, politeness, servers: new Servers(this.plan, new Chance(seed, 'servers')) }
-    this.audit = new Audit(disk, `${DIRECTORY}/log`)
-    disk.fault = (operation, path, change) => this.operation(operation, path, change)
+    this.audit = new Audit(disk, LOG)
+    disk.fault = (operation, path, change) =>
+      void meetFate(this.fate, disk, this.chance, operation, path, change) as undefined
   }
 
   run(): Figures {
@@ -120,7 +117,11 @@ class Simulation {
       assert.ok(++this.lives <= LIVES_MAX, `the crawl is not finished after ${LIVES_MAX} processes`)
       this.live()
     }
-    checkEnd(this.world.disk, this.plan, this.audit, walk(this.plan, this.crawl.rules), this.world.servers)
+    const { disk, servers } = this.world
+    const expected = walk(this.plan, this.crawl.rules)
+    const { pagesMax } = this.crawl.settings
+    if (pagesMax !== null) checkLimit(this.audit, expected, pagesMax)
+    checkEnd(disk, this.plan, this.audit, expected, servers, pagesMax === null)
     return this.figures()
   }
 
@@ -143,50 +144,14 @@ class Simulation {
   }
 
   private chooseFate(): Fate {
-    const { chance } = this
-    const death: DeathKind = chance.percent(50) ? 'power' : 'process'
-    const none: Fate = { death, operations: LONG, requests: LONG, how: 'death', pageWrites: LONG }
-    if (this.isOver && this.deaths < DEATHS_MIN) return { ...none, operations: chance.between(1, 12) }
-    if (this.deaths >= DEATHS_MIN && (this.isOver || chance.percent(40))) return none
-    const requests = chance.between(1, 90)
-    const draw = chance.below(100)
-    if (draw < 15) return { ...none, operations: chance.between(1, 20) }
-    if (draw < 30) return { ...none, operations: chance.between(20, 250) }
-    if (draw < 40) return { ...none, requests, how: 'stop' }
-    if (draw < 46) return { ...none, requests, how: 'full' }
-    if (draw < 66) return { ...none, death: 'process', pageWrites: chance.between(1, 40) }
-    return { ...none, requests }
-  }
-
-  /** Before every write and sync: the moment to die in the middle of it. */
-  private operation(
-    operation: 'write' | 'sync',
-    path: string,
-    change?: { position: number; bytes: Uint8Array | undefined },
-  ): undefined {
-    const { fate, chance } = this
-    const bytes = operation === 'write' ? change?.bytes : undefined
-    const records = recordsIn(path, bytes)
-    const isTear = records.some(({ kind }) => kind === KIND.fetched) && --fate.pageWrites <= 0
-    if (--fate.operations > 0 && !isTear) return undefined
-    fate.operations = LONG
-    fate.pageWrites = LONG
-    if (bytes !== undefined && change !== undefined && (isTear || chance.percent(50))) {
-      // Anywhere, or a few bytes behind one of its records.
-      const cut =
-        records.length > 0 && chance.percent(70)
-          ? chance.pick(records).end + chance.below(24)
-          : chance.below(bytes.length)
-      this.world.disk.open(path, 'write').write(bytes.subarray(0, cut), change.position)
-    }
-    // From here on its handles are dead: no clean-up after the error reaches the disk.
-    this.world.disk.processDeath()
-    throw new Death(fate.death)
+    const hasToDie = this.deaths < DEATHS_MIN
+    if (this.isOver) return hasToDie ? shortLife(this.chance) : longLife()
+    return hasToDie || this.chance.percent(60) ? drawFate(this.chance) : longLife()
   }
 
   private open(): void {
     const { disk } = this.world
-    const before = keptBytes(disk, this.kept)
+    const before = keptBytes(disk, LOG, this.kept)
     const opened = openShardLogs(disk, DIRECTORY, 'write')
     assert.equal(opened.isLossy, false, `synced records are lost: ${opened.messages.join(' ')}`)
     assert.ok(
@@ -199,11 +164,19 @@ class Simulation {
       this.world.politeness.begin(request, this.audit)
       this.countRequest()
     })
+    const checkpoint = loadCheckpoint(disk, DIRECTORY, opened, this.checkpoints, IDENTITY.shard, { setsAside: true })
+    if (checkpoint !== undefined) this.resumedByCheckpoint++
     const options = { identity: IDENTITY, version: 'sim', pid: this.lives, shardCount: 1, settings, act: 'resume' }
-    const shard = openShard(env, DIRECTORY, opened, { ...options, segmentBytesMax: this.crawl.segmentBytesMax })
-    assert.ok(isSame(keptBytes(disk, this.kept), before), 'opening changed what was written or synced before')
+    const shard = openShard(env, DIRECTORY, opened, {
+      ...{ ...options, segmentBytesMax: this.crawl.segmentBytesMax },
+      ...(checkpoint === undefined ? {} : { checkpoint }),
+    })
+    assert.ok(isSame(keptBytes(disk, LOG, this.kept), before), 'opening changed what was written or synced before')
     this.promised = shard.events.synced
+    const { deathVoids } = this.audit
     this.audit.advance()
+    if (this.hasClosed) assert.equal(this.audit.deathVoids, deathVoids, 'an end that wrote `close` is no death')
+    this.hasClosed = false
     assert.equal(this.audit.digestHex, shard.state.digest.toHex(), 'the state after opening is that of the log')
     checkAccounts(shard, this.audit)
     for (const host of this.audit.hosts.values()) if (host.flags & ANSWERED) this.world.servers.answered.add(host.name)
@@ -294,22 +267,33 @@ class Simulation {
       checkReplay(shard, this.world.disk)
     }
     assert.deepEqual(strandedHosts(shard), [], 'hosts that nothing will ever come for')
-    if (!isFinished(shard) || this.acknowledged < this.lines) return
+    if (!this.isWhole(shard)) return
     this.time.after(0, () => {
-      if (this.shard === shard && isFinished(shard)) this.stop(shard, 'finished')
+      if (this.shard === shard && this.isWhole(shard)) this.stop(shard, 'finished')
     })
   }
 
+  /** Nothing is left to do, or a limit is reached. */
+  private isWhole(shard: Shard): boolean {
+    const { settings, pages, processing } = shard.state
+    if (settings.pagesMax !== null && pages >= settings.pagesMax && processing.count === 0) return true
+    return isFinished(shard) && this.acknowledged === this.lines
+  }
+
   private stop(shard: Shard, reason: string): void {
-    const isWhole = isFinished(shard) && this.acknowledged === this.lines
+    const isWhole = this.isWhole(shard)
     // Death may also come while it stops.
-    if (this.fate.operations === LONG && this.chance.percent(30)) this.fate.operations = this.chance.between(1, 6)
-    closeShard(shard, reason)
-    this.fate.operations = LONG
+    if (this.fate.operations === NEVER && this.chance.percent(30)) this.fate.operations = this.chance.between(1, 6)
+    try {
+      closeShard(shard, reason)
+      if (this.chance.percent(60)) saveCheckpoint(shard, this.checkpoints)
+    } catch (error) {
+      return this.fail(shard, error)
+    }
+    this.fate.operations = NEVER
     this.audit.advance()
     assert.equal(shard.state.digest.toHex(), this.audit.digestHex, 'the state at the end is that of the log')
-    this.stops++
-    this.endProcess(false)
+    this.endInOrder()
     if (isWhole) this.isOver = true
   }
 
@@ -330,8 +314,14 @@ class Simulation {
     if (!(error instanceof CrawlError) || error.code !== 'DISK_FULL') throw error
     const isClosed = abandonShard(shard, 'disk full')
     assert.ok(isClosed, 'a full disk has room for the last record')
-    this.world.disk.budgetBytes = LONG
+    this.endInOrder()
+  }
+
+  private endInOrder(): void {
+    this.world.disk.budgetBytes = NEVER
     this.stops++
+    this.hasClosed = true
+    this.audit.advance()
     this.endProcess(false)
   }
 
@@ -352,21 +342,22 @@ class Simulation {
     const isTorn = kind === 'process' && this.shard === undefined
     this.deaths++
     this.hasDied = true
+    this.hasClosed = false
     this.endProcess(kind === 'power')
-    disk.budgetBytes = LONG
+    disk.budgetBytes = NEVER
     if (kind === 'process') {
       disk.processDeath()
       // A process that died while it opened may not have cut yet what a loss of power had torn: nothing to read.
-      if (isTorn) this.audit = new Audit(disk, `${DIRECTORY}/log`)
+      if (isTorn) this.audit = new Audit(disk, LOG)
       else this.audit.advance()
       if (!isTorn) this.kept = this.audit.position
       return
     }
-    const before = keptBytes(disk, this.promised)
+    const before = keptBytes(disk, LOG, this.promised)
     disk.powerLoss(() => this.chance.uint32())
-    assert.ok(isSame(keptBytes(disk, this.promised), before), 'the disk keeps what was synced')
+    assert.ok(isSame(keptBytes(disk, LOG, this.promised), before), 'the disk keeps what was synced')
     this.kept = this.promised
-    this.audit = new Audit(disk, `${DIRECTORY}/log`)
+    this.audit = new Audit(disk, LOG)
   }
 
   private figures(): Figures {
@@ -384,25 +375,9 @@ class Simulation {
         deaths,
         stops,
       },
-      ...{ steps: time.steps, virtualMs: time.nowMs },
+      ...{ checkpoints: this.resumedByCheckpoint, steps: time.steps, virtualMs: time.nowMs },
     }
   }
-}
-
-/** The records that a write to the events log holds, as ends within it by kind; [] for other writes. */
-function recordsIn(
-  path: string,
-  bytes: Uint8Array | undefined,
-): Array<{ readonly kind: number; readonly end: number }> {
-  if (bytes === undefined || !/\/log\/\d+\.val$/.test(path)) return []
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const records: Array<{ kind: number; end: number }> = []
-  for (let at = 0; at + AT.body <= bytes.length; ) {
-    const end = at + view.getUint32(at, true) + LENGTH_FIELD_BYTES
-    records.push({ kind: bytes[at + AT.kind], end })
-    at = end
-  }
-  return records
 }
 
 /** What a shard has still to do. */
@@ -412,18 +387,4 @@ function describeWork({ state, frontier, inbox, lookups, isClaiming }: Shard): s
     ...{ counts: [...counts], processing: processing.count, asking, relinks: relinks.count, waiting: waiting.count },
     ...{ suspects: waiting.suspectCount, due: frontier.due.size, inbox: inbox.length, lookups, isClaiming },
   })
-}
-
-/** The bytes of the events log before a position, by segment. */
-function keptBytes(disk: SimulatedDisk, until: Position): Uint8Array[] {
-  const kept: Uint8Array[] = []
-  for (let number = 1; number <= until.segment; number++) {
-    const bytes = disk.peek(`${DIRECTORY}/log/${String(number).padStart(6, '0')}.val`) ?? new Uint8Array(0)
-    kept.push(number === until.segment ? bytes.subarray(0, until.position) : bytes)
-  }
-  return kept
-}
-
-function isSame(some: readonly Uint8Array[], others: readonly Uint8Array[]): boolean {
-  return some.length === others.length && some.every((bytes, i) => Buffer.compare(bytes, others[i]) === 0)
 }

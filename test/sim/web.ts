@@ -180,9 +180,9 @@ class PageBuilder {
   build(): void {
     const { chance } = this
     const all = [...this.hosts.values()]
-    all.forEach((host, i) =>
-      this.#addSite(host, i < TROUBLES.length && i > 0 ? chance.between(3, 6) : chance.between(8, 14)),
-    )
+    for (const [i, host] of all.entries()) {
+      this.#addSite(host, i < TROUBLES.length && i > 0 ? chance.between(3, 6) : chance.between(8, 14))
+    }
     while (this.pages.size < PAGES_MIN) this.#addPage(chance.pick(all))
     this.#addChains()
     if (chance.percent(25)) this.#add(all[0], '/killer').isKiller = true
