@@ -9,10 +9,10 @@
  */
 import { parseArgs } from 'node:util'
 import { createState } from '../../src/core/state.ts'
+import { openLog } from '../../src/log/recover.ts'
 import { auditLog } from '../../src/shard/audit.ts'
 import { EVENTS_LOG } from '../../src/shard/opening.ts'
 import { replay } from '../../src/shard/replay.ts'
-import { openLog } from '../../src/log/recover.ts'
 import type { SimulatedDisk } from '../../test/sim/disk.ts'
 import { Bench, type Damage, type Report } from './damage.ts'
 import { flipDatabase, flipImage } from './damaged-checkpoints.ts'
@@ -127,7 +127,13 @@ function isAtEdge(segment: SegmentFacts, at: number, step: number): boolean {
   return sequence % step === 0 && (at === start || at === start + 1 || at === end - 1)
 }
 
-function flipLogs(bench: Bench, disk: SimulatedDisk, facts: ShardFacts, count: number, tell: (text: string) => void): void {
+function flipLogs(
+  bench: Bench,
+  disk: SimulatedDisk,
+  facts: ShardFacts,
+  count: number,
+  tell: (text: string) => void,
+): void {
   for (let i = 0; i < count; i++) {
     const log: LogName = i % 5 < 3 ? 'events' : 'pages'
     const segment = pick(facts[log])
@@ -149,7 +155,10 @@ function flipLogs(bench: Bench, disk: SimulatedDisk, facts: ShardFacts, count: n
 /** A few disagreements of each sort: without their numbers they are often the same. */
 function someOfEach(lines: readonly string[]): string[] {
   const sorts = Map.groupBy(lines, (line) => line.replace(/\d+/g, '#'))
-  return [...sorts.values()].flatMap((sort) => [...sort.slice(0, 3), ...(sort.length > 3 ? [`… ${sort.length} of these`] : [])])
+  return [...sorts.values()].flatMap((sort) => [
+    ...sort.slice(0, 3),
+    ...(sort.length > 3 ? [`… ${sort.length} of these`] : []),
+  ])
 }
 
 function below(limit: number): number {

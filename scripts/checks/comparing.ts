@@ -82,12 +82,15 @@ export function compareRequests(requests: readonly NotedRequest[], facts: CrawlF
   let again = 0
   for (const [url, asked] of byUrl) {
     const resets = asked.filter(({ status }) => status === 0).length
-    const allowed = url.endsWith('/robots.txt') ? asksOf(facts, asked[0].host) : (facts.urls.get(keyOf(url))?.claims ?? 0)
+    const allowed = url.endsWith('/robots.txt')
+      ? asksOf(facts, asked[0].host)
+      : (facts.urls.get(keyOf(url))?.claims ?? 0)
     if (asked.length > allowed + resets) differences.push(`${url}: ${asked.length} requests, ${allowed} claims`)
     again += asked.length - 1
   }
   for (const { url, claims, deaths, stops, retries, outcomes } of facts.urls.values()) {
-    if (claims !== deaths + stops + retries + outcomes) differences.push(`${url}: ${claims} claims, ${outcomes} outcomes`)
+    if (claims !== deaths + stops + retries + outcomes)
+      differences.push(`${url}: ${claims} claims, ${outcomes} outcomes`)
     if (outcomes > 1) differences.push(`${url}: ${outcomes} final outcomes`)
   }
   return { total: requests.length, again, differences }

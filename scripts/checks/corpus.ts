@@ -52,7 +52,10 @@ async function checkCrawl(web: DocsWeb, root: string): Promise<void> {
   const twice = [...asked.values()].filter((requests) => requests.length > 1)
   expect(twice.length === 0, `${asked.size} URLs asked for, ${twice.length} of them more than once`)
   const verified = await runProgram(['verify', root])
-  expect(verified.code === 0, `verify ends with exit ${verified.code}: ${verified.stdout.trim().replaceAll('\n', '; ')}`)
+  expect(
+    verified.code === 0,
+    `verify ends with exit ${verified.code}: ${verified.stdout.trim().replaceAll('\n', '; ')}`,
+  )
   if (values.walk) await compareWithWalk(web, await urlsOf(root), factsOfCrawl(root))
 }
 
@@ -69,11 +72,22 @@ async function compareWithWalk(web: DocsWeb, urls: ReadonlyMap<string, UrlLine>,
   const pages = [...walked].filter(([, page]) => isPage(page))
   const missing = [...walked.keys()].filter((url) => !urls.has(url))
   const more = [...urls.keys()].filter((url) => !walked.has(url))
-  expect(missing.length + more.length === 0, `${walked.size} URLs walked, ${urls.size} crawled; ${some(missing)} missing, ${some(more)} more`)
-  const otherwise = pages.filter(([url, page]) => endOf(facts, url) !== `${page.status} ${page.bodyBytes} ${page.content}`)
-  expect(otherwise.length === 0, `${pages.length} pages of HTML, ${some(otherwise.map(([url]) => url))} with another answer or body`)
+  expect(
+    missing.length + more.length === 0,
+    `${walked.size} URLs walked, ${urls.size} crawled; ${some(missing)} missing, ${some(more)} more`,
+  )
+  const otherwise = pages.filter(
+    ([url, page]) => endOf(facts, url) !== `${page.status} ${page.bodyBytes} ${page.content}`,
+  )
+  expect(
+    otherwise.length === 0,
+    `${pages.length} pages of HTML, ${some(otherwise.map(([url]) => url))} with another answer or body`,
+  )
   const rest = [...walked].filter(([url, page]) => !isPage(page) && urls.get(url)?.status !== page.status)
-  expect(rest.length === 0, `${walked.size - pages.length} other answers, ${some(rest.map(([url]) => url))} with another status`)
+  expect(
+    rest.length === 0,
+    `${walked.size - pages.length} other answers, ${some(rest.map(([url]) => url))} with another status`,
+  )
 }
 
 function endOf(facts: CrawlFacts, url: string): string | undefined {
@@ -98,10 +112,17 @@ async function measure(web: DocsWeb, folder: string): Promise<void> {
     if (hasWget2) rounds.wget2.push(await wget2(web, folder))
   }
   if (rounds.crawler.length === 0) return
-  console.log(`load of the machine ${loadavg().map((load) => load.toFixed(1)).join(' ')}`)
-  for (const [name, speeds] of Object.entries(rounds)) if (speeds.length > 0) console.log(`${name.padEnd(8)} ${speedsText(speeds)}`)
+  console.log(
+    `load of the machine ${loadavg()
+      .map((load) => load.toFixed(1))
+      .join(' ')}`,
+  )
+  for (const [name, speeds] of Object.entries(rounds))
+    if (speeds.length > 0) console.log(`${name.padEnd(8)} ${speedsText(speeds)}`)
   const [ours, bare, peer] = [rounds.crawler, rounds.drain, rounds.wget2].map(median)
-  console.log(`crawler / drain ${(ours / bare).toFixed(2)}${hasWget2 ? `, crawler / wget2 ${(ours / peer).toFixed(2)}` : ''}`)
+  console.log(
+    `crawler / drain ${(ours / bare).toFixed(2)}${hasWget2 ? `, crawler / wget2 ${(ours / peer).toFixed(2)}` : ''}`,
+  )
 }
 
 function drain(web: DocsWeb): number {
@@ -114,9 +135,23 @@ function drain(web: DocsWeb): number {
 async function wget2(web: DocsWeb, folder: string): Promise<number> {
   await web.clear()
   const seeds = readFileSync(web.seedsFile, 'utf8').trim().split('\n')
-  const options = ['-r', '-l', 'inf', '--max-threads=16', '--http2=off', '-q', '--no-robots', '-H', '-D', web.hosts.join(',')]
+  const options = [
+    '-r',
+    '-l',
+    'inf',
+    '--max-threads=16',
+    '--http2=off',
+    '-q',
+    '--no-robots',
+    '-H',
+    '-D',
+    web.hosts.join(','),
+  ]
   const directory = join(folder, 'wget2')
-  spawnSync('wget2', [...options, '-P', directory, ...seeds], { timeout: WGET2_SECONDS_MAX * 1000, killSignal: 'SIGTERM' })
+  spawnSync('wget2', [...options, '-P', directory, ...seeds], {
+    timeout: WGET2_SECONDS_MAX * 1000,
+    killSignal: 'SIGTERM',
+  })
   rmSync(directory, { recursive: true, force: true })
   return web.served().pagesPerSecond ?? 0
 }

@@ -84,10 +84,14 @@ function take(facts: CrawlFacts, event: CrawlEvent): void {
       takeEnd(facts, event)
       break
   }
-  if ('groups' in event) for (const { links } of event.groups) for (const { key, url } of links) urlOf(facts, key).url = url
+  if ('groups' in event)
+    for (const { links } of event.groups) for (const { key, url } of links) urlOf(facts, key).url = url
 }
 
-function takeEnd(facts: CrawlFacts, event: Extract<CrawlEvent, { kind: typeof KIND.fetched | typeof KIND.failed }>): void {
+function takeEnd(
+  facts: CrawlFacts,
+  event: Extract<CrawlEvent, { kind: typeof KIND.fetched | typeof KIND.failed }>,
+): void {
   const { attempt, stored } = event
   const found = urlOf(facts, attempt.link.key)
   found.outcomes++

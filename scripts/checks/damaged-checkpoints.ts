@@ -76,7 +76,8 @@ export function flipDatabase({ ended, checkpoints }: SampleCrawl, count: number,
     for (let i = 0; i < count; i++) {
       for (const name of readdirSync(directory)) rmSync(join(directory, name))
       const path = join(directory, 'crawl.db')
-      const at = i % 4 === 0 ? Math.floor(Math.random() * bytes.length) : filled[Math.floor(Math.random() * filled.length)]
+      const at =
+        i % 4 === 0 ? Math.floor(Math.random() * bytes.length) : filled[Math.floor(Math.random() * filled.length)]
       const flipped = Buffer.from(bytes)
       flipped[at] ^= 1 << Math.floor(Math.random() * 8)
       writeFileSync(path, flipped)
@@ -93,7 +94,8 @@ function databaseOf(directory: string, checkpoints: SampleCrawl['checkpoints']):
   const path = join(directory, 'crawl.db')
   const { store } = openCrawlDb(path)
   store.meta = { crawlId: '07'.repeat(16), createdMs: Date.now(), version: '0' }
-  for (const checkpoint of checkpoints.checkpointsBefore(0, Number.POSITIVE_INFINITY, 0)) store.addCheckpoint(checkpoint)
+  for (const checkpoint of checkpoints.checkpointsBefore(0, Number.POSITIVE_INFINITY, 0))
+    store.addCheckpoint(checkpoint)
   store.close()
   return readFileSync(path)
 }

@@ -31,7 +31,9 @@ async function main(): Promise<void> {
   const web = startDocsWeb(PORT)
   try {
     const undisturbed = join(folder, 'undisturbed')
-    const run = await runProgram(['start', '--seeds', web.seedsFile, '--dir', undisturbed, '--quiet', ...OPTIONS], { env: ENV })
+    const run = await runProgram(['start', '--seeds', web.seedsFile, '--dir', undisturbed, '--quiet', ...OPTIONS], {
+      env: ENV,
+    })
     if (run.code !== 0) throw new Error(`the undisturbed crawl ended with ${run.code}: ${run.stderr}`)
     await web.clear()
     const disturbed = join(folder, 'disturbed')
@@ -60,7 +62,9 @@ async function dieOften(web: DocsWeb, root: string, chance: Chance): Promise<voi
     if (life.end === 'killed') {
       killed++
       kills[life.phase] = (kills[life.phase] ?? 0) + 1
-      console.log(`kill ${killed} during ${life.phase}: ${life.status?.done ?? '?'} done, record ${life.status?.seq ?? '?'}`)
+      console.log(
+        `kill ${killed} during ${life.phase}: ${life.status?.done ?? '?'} done, record ${life.status?.seq ?? '?'}`,
+      )
     } else if (life.end === 0) break
     else if (life.end !== 3) throw new Error(`a life ended with ${life.end}: ${life.stderr}`)
   }

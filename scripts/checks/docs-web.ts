@@ -7,7 +7,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { NotedRequest } from './comparing.ts'
 import { ROOT } from './program.ts'
 
-
 export interface DocsWeb {
   /** File of the seeds, one a line; of all files, for `drain.mjs`. */
   readonly seedsFile: string

@@ -1,6 +1,6 @@
 /**
  * Hardships: what the table of openings (DESIGN, FORMAT.md) says of a full disk, a second owner, a DIR that may only be
- * read, SQLite or KEY lost or damaged, and what a clock that is set must not do. With the real program on a real disk.
+ * read, SQLite, KEY or VAL lost or damaged, and what a clock that is set must not do. With the real program on a real disk.
  *
  *     node scripts/checks/hardships.ts [NAME…]      full disk and read-only DIR want root
  */
@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Bench, type Hardship } from './hardships/case.ts'
 import { clock } from './hardships/clock.ts'
+import { damage } from './hardships/damage.ts'
 import { fullDisk } from './hardships/full-disk.ts'
 import { key } from './hardships/key.ts'
 import { owners } from './hardships/owners.ts'
@@ -16,7 +17,7 @@ import { readOnly } from './hardships/read-only.ts'
 import { sqlite } from './hardships/sqlite.ts'
 import { serveDemoWeb } from './served-web.ts'
 
-const HARDSHIPS: readonly Hardship[] = [fullDisk, owners, readOnly, sqlite, key, clock]
+const HARDSHIPS: readonly Hardship[] = [fullDisk, owners, readOnly, sqlite, key, damage, clock]
 
 async function main(): Promise<void> {
   const wanted = process.argv.slice(2)

@@ -23,7 +23,9 @@ export function attempt<T>(run: () => T): Outcome<T> {
     return { done: run() }
   } catch (error) {
     if (!(error instanceof CrawlError)) throw error
-    return { refused: { code: error.code, segment: Number(error.facts['segment']), offset: Number(error.facts['offset']) } }
+    return {
+      refused: { code: error.code, segment: Number(error.facts['segment']), offset: Number(error.facts['offset']) },
+    }
   }
 }
 
@@ -39,7 +41,12 @@ export function read(disk: SimulatedDisk, sequence?: number): ReadCrawl {
   const until = sequence === undefined ? ({ kind: 'end' } as const) : ({ kind: 'sequence', sequence } as const)
   const past = readCrawl(disk, LAYOUT, until, undefined, true)
   closeLogs(past.logs)
-  return { sequence: past.cut.sequence, digest: past.status.digest, messages: past.messages, isLossy: past.logs.isLossy }
+  return {
+    sequence: past.cut.sequence,
+    digest: past.status.digest,
+    messages: past.messages,
+    isLossy: past.logs.isLossy,
+  }
 }
 
 /** What `verify` says. */

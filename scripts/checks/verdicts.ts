@@ -57,7 +57,16 @@ export function verdictOfCut(facts: ShardFacts, log: LogName, number: number, at
   const what: What = isPromised ? 'syncedLost' : isClean ? 'clean' : 'torn'
   const lastSequence = lastEvent(facts, log, { segment: number, position: start })
   const before = segments[segments.length - 2]?.valBytes ?? 0
-  return { what, verified: what, segment: number, from: start, to: Math.max(at, start + 1), before, isSealed: false, lastSequence }
+  return {
+    what,
+    verified: what,
+    segment: number,
+    from: start,
+    to: Math.max(at, start + 1),
+    before,
+    isSealed: false,
+    lastSequence,
+  }
 }
 
 /** One bit of byte `at` of a segment's VAL is flipped. */

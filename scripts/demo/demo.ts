@@ -102,7 +102,8 @@ async function crawl(
   }
   const code = await program.ended
   const last = code === 0 ? (JSON.parse(program.stdout()) as Status) : status
-  if (code === 0 && last !== undefined) progress.show(settled(last), `${last.done} done, ${last.failed} failed, finished`)
+  if (code === 0 && last !== undefined)
+    progress.show(settled(last), `${last.done} done, ${last.failed} failed, finished`)
   progress.end()
   return { pid: program.pid, code, stdout: program.stdout(), stderr: program.stderr(), status }
 }
@@ -125,7 +126,10 @@ async function conclude(web: DemoWeb, live: Status, killed: Status): Promise<voi
     ['hosts', `${live.hosts}, ${live.badHosts} of them bad: nobody answers there`],
     ['retries', `${sum(facts, 'retries')} requests were tried again later, after an error or a broken connection`],
     ['the kill', killText(facts)],
-    ['requests', `${requests.total}; ${verdict(requests.differences, 'none twice but for a retry, the kill, a reset')}`],
+    [
+      'requests',
+      `${requests.total}; ${verdict(requests.differences, 'none twice but for a retry, the kill, a reset')}`,
+    ],
     ['outcome', verdict(strange, 'each URL ended as the model of this web says it must')],
     ['digest', `live ${live.digest}`],
     ['', `replayed ${replayed.digest}: ${replayed.digest === live.digest ? 'the same' : 'ANOTHER ONE'}`],
@@ -143,7 +147,10 @@ async function conclude(web: DemoWeb, live: Status, killed: Status): Promise<voi
 function killText(facts: CrawlFacts): string {
   const given = [...facts.urls.values()].filter(({ deaths }) => deaths > 0)
   if (given.length === 0) return 'no URL was in flight at that moment'
-  const names = given.slice(0, 2).map(({ url }) => new URL(url).pathname).join(', ')
+  const names = given
+    .slice(0, 2)
+    .map(({ url }) => new URL(url).pathname)
+    .join(', ')
   return `${given.length} in flight, given back and asked for again: ${names}${given.length > 2 ? ', …' : ''}`
 }
 

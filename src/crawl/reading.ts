@@ -128,7 +128,9 @@ function checkpointFor(disk: Disk, layout: Layout, logs: OpenedShard, cut: Cut):
 
 /** What is to be said of KEY files that were missing or damaged. Nothing is lost by it. */
 export function keyMessages(log: OpenedLog): string[] {
-  return log.keysInDoubt().map((number) => `Segment ${number}: KEY is missing or damaged; what is in it comes from VAL.`)
+  return log
+    .keysInDoubt()
+    .map((number) => `Segment ${number}: KEY is missing or damaged; what is in it comes from VAL.`)
 }
 
 function cutOf(logs: OpenedShard, until: Until): Cut {

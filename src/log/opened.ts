@@ -32,8 +32,8 @@ import { encodeSegment, isRewritten, type SegmentHeader } from './segment.ts'
 import type { Verdict } from './verdict.ts'
 import { LogWriter, type RecordAddress } from './writer.ts'
 
-/** Segments whose KEY may not have been synced when the machine died: their syncs run beside, one after each roll. */
-const SEALED_SUSPECT = 2
+/** KEY bytes whose checksums an opening for writing looks at, newest first: all of a small log, some 50 ms of a large one. */
+const KEY_BYTES_MENDED_MAX = 64 * 1024 * 1024
 
 export interface FoundMark {
   readonly mark: Mark
@@ -312,21 +312,20 @@ export class OpenedLog {
   }
 
   /**
-   * Makes anew the KEY files that are missing or of another length, and those that a death may have left wrong: of the
-   * segments sealed last, whose sync may not have returned, and of the one rewritten last, where only VAL may have got
-   * its new name. The others are looked at when they are read.
+   * Makes anew the KEY files that are missing, of another length, or among the newest and damaged. Those a death may have
+   * left wrong are among them: of segments sealed last, whose sync had not returned, and of the one rewritten last, where
+   * only VAL had got its new name. The others are looked at when they are read.
    */
   private mendKeys(): void {
     const sealed = this.files.segments.slice(0, -1)
     const rewritten = sealed.findLast(({ header }) => isRewritten(header))
-    const suspects = new Set(sealed.slice(-SEALED_SUSPECT))
-    if (rewritten !== undefined) suspects.add(rewritten)
     const names = new Set(this.files.disk.list(this.files.directory))
-    for (const segment of sealed) {
-      const isThere = names.has(keyName(segment.number))
-      if (!isThere || this.files.key(segment.number).sizeBytes() !== segment.key?.bytes) suspects.add(segment)
+    let left = KEY_BYTES_MENDED_MAX
+    for (const { number, key } of sealed.toReversed()) {
+      left -= key?.bytes ?? 0
+      const isThere = names.has(keyName(number)) && this.files.key(number).sizeBytes() === key?.bytes
+      if (left > 0 || number === rewritten?.number || !isThere) this.key(number)
     }
-    for (const { number } of suspects) this.key(number)
   }
 
   private removeTorn(): void {

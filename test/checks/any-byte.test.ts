@@ -7,9 +7,9 @@ test('a log cut anywhere, or with any bit flipped, gets the verdict that what wa
     pages: 60,
     segmentBytesMax: 48 * 1024,
     cutBytes: 64 * 1024,
-    cutStep: 1999,
-    edgeStep: 29,
-    flips: 80,
+    cutStep: 4999,
+    edgeStep: 59,
+    flips: 60,
     wholeEvery: 1,
   })
   assert.deepEqual(disagreements, [])

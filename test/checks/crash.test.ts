@@ -6,7 +6,7 @@ test('twenty SIGKILLs at random moments change nothing of what a crawl comes to'
   const report = await crash({
     kills: 20,
     killsPerCrawlMax: 20,
-    web: { seed: 'crash test', pages: 120, hosts: 6 },
+    web: { seed: 'crash test', pages: 60, hosts: 6 },
     seed: 'twenty',
     tell: () => {},
   })

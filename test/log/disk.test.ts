@@ -140,7 +140,10 @@ test('real disk: what may not be opened is DISK_DENIED', { skip: process.getuid?
 
 test('real disk: a directory that cannot be made is an error at once', { skip: process.platform !== 'linux' }, () => {
   for (const path of ['/proc/none/below', '/dev/null/below']) {
-    assert.throws(() => nodeDisk.makeDirectory(path), (error) => error instanceof CrawlError && error.code.startsWith('DISK_'))
+    assert.throws(
+      () => nodeDisk.makeDirectory(path),
+      (error) => error instanceof CrawlError && error.code.startsWith('DISK_'),
+    )
   }
 })
 

@@ -28,7 +28,9 @@ export class Bench {
   }
 
   expect(isRight: boolean, expected: string, seen: string): void {
-    console.log(`  ${isRight ? 'ok   ' : 'WRONG'} expected ${expected}; seen: ${seen.trim().replaceAll('\n', ' | ').slice(0, 300)}`)
+    console.log(
+      `  ${isRight ? 'ok   ' : 'WRONG'} expected ${expected}; seen: ${seen.trim().replaceAll('\n', ' | ').slice(0, 300)}`,
+    )
     if (!isRight) this.wrong.push(expected)
   }
 
@@ -38,7 +40,11 @@ export class Bench {
 
   expectCode(run: Run, code: number, what: string, pattern = /^/): void {
     const text = `${run.stdout}${run.stderr}`
-    this.expect(run.code === code && pattern.test(text), `${what}: exit ${code} ${pattern.source}`, `exit ${run.code} ${text}`)
+    this.expect(
+      run.code === code && pattern.test(text),
+      `${what}: exit ${code} ${pattern.source}`,
+      `exit ${run.code} ${text}`,
+    )
   }
 
   path(name: string): string {
@@ -59,9 +65,13 @@ export class Bench {
   }
 
   /** The crawl came to its end, whole and right. */
-  async expectWhole(name: string, verifyCode = 0): Promise<void> {
-    this.expectCode(await runProgram(['verify', this.path(name)]), verifyCode, 'verify afterwards')
+  async expectWhole(name: string): Promise<void> {
+    this.expectCode(await runProgram(['verify', this.path(name)]), 0, 'verify afterwards')
     const strange = compareWithModel(await urlsOf(this.path(name)), this.web.expected)
-    this.expect(strange.length === 0, 'each URL ends as in the model', strange.length === 0 ? 'all do' : strange.slice(0, 3).join(' '))
+    this.expect(
+      strange.length === 0,
+      'each URL ends as in the model',
+      strange.length === 0 ? 'all do' : strange.slice(0, 3).join(' '),
+    )
   }
 }

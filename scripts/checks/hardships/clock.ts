@@ -29,12 +29,20 @@ export const clock: Hardship = {
     const start = ['start', ...bench.web.seeds, '--dir', dir, ...options, '--max-pages', '60']
     bench.expectCode(await runProgram(start, environment), 3, 'a crawl while the clock steps to and fro')
     // And then an hour back, as the next process finds it.
-    bench.expectCode(await runProgram(['resume', dir, '--quiet', '--max-pages', 'none']), 0, 'resume with the clock far back')
+    bench.expectCode(
+      await runProgram(['resume', dir, '--quiet', '--max-pages', 'none']),
+      0,
+      'resume with the clock far back',
+    )
     await bench.expectWhole('crawl')
     const back = stepsBack(dir)
     bench.expect(back === 0, 'times in the log never go back', `${back} steps back`)
     const gaps = shortGaps(requestsOf(bench).slice(seen))
-    bench.expect(gaps.length === 0, `no host is asked again within ${DELAY_MS} ms`, gaps.length === 0 ? 'none is' : gaps.slice(0, 3).join(', '))
+    bench.expect(
+      gaps.length === 0,
+      `no host is asked again within ${DELAY_MS} ms`,
+      gaps.length === 0 ? 'none is' : gaps.slice(0, 3).join(', '),
+    )
   },
 }
 

@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { factsOfCrawl } from '../crawl-facts.ts'
-import type { Hardship } from './case.ts'
 import { runProgram } from '../program.ts'
+import type { Hardship } from './case.ts'
 
 export const fullDisk: Hardship = {
   title: 'full disk',
@@ -16,7 +16,11 @@ export const fullDisk: Hardship = {
       const run = await bench.start('disk/crawl')
       bench.expectCode(run, 6, 'a crawl that fills the disk', /full/)
       const facts = factsOfCrawl(bench.path('disk/crawl'))
-      bench.expect(facts.closes === facts.opens, 'a `close` from the reserve, so that it is no death', `${facts.opens} opens, ${facts.closes} closes`)
+      bench.expect(
+        facts.closes === facts.opens,
+        'a `close` from the reserve, so that it is no death',
+        `${facts.opens} opens, ${facts.closes} closes`,
+      )
       bench.expectCode(await runProgram(['verify', bench.path('disk/crawl')]), 0, 'verify on the full disk')
       bench.expectCode(await bench.resume('disk/crawl'), 6, 'resume on the full disk', /full/)
       execFileSync('mount', ['-o', 'remount,size=64m', disk])
@@ -24,7 +28,12 @@ export const fullDisk: Hardship = {
       await bench.expectWhole('disk/crawl')
       const deaths = [...factsOfCrawl(bench.path('disk/crawl')).urls.values()].filter((url) => url.deaths > 0)
       bench.expect(deaths.length === 0, 'no URL counts a death', `${deaths.length} do`)
-      bench.expectCode(await bench.start('disk/second', '--min-free', '1GiB'), 6, 'a disk with less room than --min-free', /min-free/)
+      bench.expectCode(
+        await bench.start('disk/second', '--min-free', '1GiB'),
+        6,
+        'a disk with less room than --min-free',
+        /min-free/,
+      )
     } finally {
       execFileSync('umount', [disk])
     }

@@ -8,7 +8,17 @@ export const owners: Hardship = {
   title: 'two owners',
   run: async (bench) => {
     const dir = bench.path('crawl')
-    const first = startProgram(['start', ...bench.web.seeds, '--dir', dir, '--quiet', '--delay', '2s', '--min-free', '0'])
+    const first = startProgram([
+      'start',
+      ...bench.web.seeds,
+      '--dir',
+      dir,
+      '--quiet',
+      '--delay',
+      '2s',
+      '--min-free',
+      '0',
+    ])
     while (readOwner(dir)?.pid !== first.pid && !first.hasEnded()) await sleep(10)
     await sleep(1000)
     const pid = new RegExp(String(first.pid))
@@ -22,7 +32,11 @@ export const owners: Hardship = {
     first.child.kill('SIGKILL')
     await first.ended
     const options = ['--delay', '5ms', '--delay-max', '50ms']
-    bench.expectCode(await bench.resume('crawl', ...options), 0, 'resume right after SIGKILL: the lock died with its owner')
+    bench.expectCode(
+      await bench.resume('crawl', ...options),
+      0,
+      'resume right after SIGKILL: the lock died with its owner',
+    )
     await bench.expectWhole('crawl')
     bench.expectCode(await bench.start('crawl'), 1, 'start in a DIR that holds a crawl names resume', /resume/)
   },

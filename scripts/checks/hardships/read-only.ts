@@ -40,5 +40,7 @@ function chmodAll(directory: string, isRoot: boolean, directoryMode = 0o555, fil
 
 function listing(directory: string): string {
   const names = readdirSync(directory, { recursive: true, encoding: 'utf8' }).sort()
-  return names.map((name) => `${name} ${statSync(join(directory, name)).size} ${statSync(join(directory, name)).mtimeMs}`).join('\n')
+  return names
+    .map((name) => `${name} ${statSync(join(directory, name)).size} ${statSync(join(directory, name)).mtimeMs}`)
+    .join('\n')
 }
