@@ -6,6 +6,7 @@
  * the promise is settled once.
  */
 import { CrawlError } from '../base/errors.ts'
+import type { SeedsObservation } from '../core/observation.ts'
 import { reasonOf } from '../core/reasons.ts'
 import { reviveExpired } from '../shard/reopening.ts'
 import { isFinished, strandedHosts } from '../shard/shard.ts'
@@ -19,6 +20,8 @@ import { isComplete, type Status, statusOf } from './status.ts'
 
 /** How often limits are looked at without a turn, and free space at most, milliseconds. */
 const WATCH_MS = 1000
+/** Batches of seeds on their way to the disk at once: reading goes on while they are synced. */
+const SEED_BATCHES_MAX = 64
 const FREE_SPACE_CHECK_MS = 5000
 /** How often bad hosts are looked at for expiry, milliseconds. */
 const REVIVE_MS = 60_000
@@ -74,10 +77,13 @@ export class RunningCrawl {
 
   /** Crawls until nothing is left, a limit is reached or `stop` is called. Errors: what the disk or the log threw. */
   run(): Promise<CrawlEnd> {
-    this.shard.isClaiming = true
     this.#revive()
-    void this.feedSeeds()
-    wake(this.shard)
+    // Every seed opens its part of the scope before the first page is fetched: a link to the host of a later seed would
+    // else be turned away.
+    void this.feedSeeds().then(() => {
+      this.shard.isClaiming = this.#stopReason === undefined
+      wake(this.shard)
+    })
     this.#watch()
     return this.#ended
   }
@@ -100,7 +106,7 @@ export class RunningCrawl {
     wake(this.shard)
   }
 
-  /** Reads the seed sources that are not settled yet, batch by batch, each when the one before is in the log. */
+  /** Reads the seed sources that are not settled yet, batch by batch, and waits until all are in the log. */
   async feedSeeds(): Promise<void> {
     if (this.#isFeeding) return
     this.#isFeeding = true
@@ -124,21 +130,25 @@ export class RunningCrawl {
     const cursor = this.shard.state.seeds[source]
     if (cursor?.isLast) return
     const path = seedSourcePath(this.layout.seeds, source)
+    const batches: Promise<void>[] = []
     for await (const { urls, lines, isLast, bad } of readSeeds(path, cursor?.lines ?? 0, this.shard.state.settings)) {
       for (const { line, text, why } of bad) {
         this.#listener.onMessage('warn', `seed line ${line}: ${why}: ${JSON.stringify(text)}`, { source, line })
       }
       if (this.shard.hasEnded) return
-      await new Promise<void>((done) => {
-        this.shard.inbox.push({
-          kind: 'owner',
-          observation: { kind: 'seeds', source, lines, isLast, urls },
-          done,
-        })
-        // A crawl that ends meanwhile never acknowledges: its seeds are read again by `resume`.
-        wake(this.shard)
-      })
+      batches.push(this.#observeSeeds({ kind: 'seeds', source, lines, isLast, urls }))
+      // A crawl that ends meanwhile never acknowledges: its seeds are read again by `resume`.
+      if (batches.length >= SEED_BATCHES_MAX) await batches.shift()
     }
+    await Promise.all(batches)
+  }
+
+  /** Resolves when the seeds are in the log and synced. */
+  #observeSeeds(observation: SeedsObservation): Promise<void> {
+    return new Promise((done) => {
+      this.shard.inbox.push({ kind: 'owner', observation, done })
+      wake(this.shard)
+    })
   }
 
   /** The figures as of now, given out when all they tell of is synced; later records are at least 1 ms later. */
