@@ -47,6 +47,12 @@ export function scopeOf(settings: Settings): CompiledScope {
   return compiled
 }
 
+function hasDepthLimit({ rules, rulesByPattern }: CompiledScope): boolean {
+  if (rules.depthMax !== Number.POSITIVE_INFINITY) return true
+  for (const own of rulesByPattern.values()) if (own.depthMax !== Number.POSITIVE_INFINITY) return true
+  return false
+}
+
 function isPreferred(settings: Settings, url: string): boolean {
   let expressions = compiledPreferences.get(settings)
   if (expressions === undefined) {
@@ -74,6 +80,8 @@ export class Admission {
   readonly #turnedAway = new Map<number, number>()
   readonly #turnedAwayUrls: Array<readonly [number, string]> = []
   readonly #scopeKeys = new Set<Key>()
+  /** Some limit of depth is in force, for all hosts or for some. */
+  readonly #hasDepthLimit: boolean
   #linkBytes = 0
   #turnedAwayBytes = 0
   /** Seeds admitted by this record, which may name one twice; a page's links come without duplicates. */
@@ -82,6 +90,7 @@ export class Admission {
   constructor(state: State) {
     this.#state = state
     this.#scope = scopeOf(state.settings)
+    this.#hasDepthLimit = hasDepthLimit(this.#scope)
   }
 
   /** Counts links that the scanner cut. */
@@ -197,9 +206,8 @@ export class Admission {
     if (this.#state.settings.graph) this.#known.push(key)
     const before = depthOf(rest)
     if (depth >= before) return
-    const { depthMax } = this.#state.settings
     // Links of a stored page were cut by the limit, or would have been had they been one deeper: read them again.
-    const relink = depthMax !== null && stateOf(rest) === URL_STATE.done && (rest & URL_RELINK) === 0
+    const relink = this.#hasDepthLimit && stateOf(rest) === URL_STATE.done && (rest & URL_RELINK) === 0
     this.#shorter.push({ key, depth, relink })
   }
 }

@@ -248,6 +248,22 @@ test('--depth gives the set of a plain walk, also where the shorter way is found
   assert.equal(stateOf('http://a.test/far'), 'done')
 })
 
+test('a limit of depth for one host alone reads pages again too, when a shorter way is found', () => {
+  const { stateOf } = crawl({
+    pages: {
+      'http://a.test/': page('/1', '/slow'),
+      'http://a.test/1': page('/2'),
+      'http://a.test/2': page('/long'),
+      'http://a.test/long': page('/far'),
+      'http://a.test/far': page(),
+      'http://a.test/slow': (times) => (times === 1 ? { status: 503 } : page('/long')),
+    },
+    seeds: ['http://a.test/'],
+    settings: { hosts: { 'a.test': { depthMax: 3 } }, order: 'depth', perHost: 1 },
+  })
+  assert.equal(stateOf('http://a.test/far'), 'done')
+})
+
 test('a host that does not exist is bad, and all of its URLs fail with it', () => {
   const { shard, stateOf } = crawl({
     pages: { 'http://a.test/': page('http://gone.test/1', 'http://gone.test/2') },
