@@ -37,7 +37,8 @@ export interface AnyByteOptions {
 
 export async function checkAnyByte(options: AnyByteOptions, tell: (text: string) => void = () => {}): Promise<Report> {
   const sample = await crawlSample(options)
-  const report: Report = { counts: new Map(), disagreements: [] }
+  const onDisagreement = (line: string): void => tell(`DISAGREES  ${line}`)
+  const report: Report = { counts: new Map(), disagreements: [], onDisagreement }
   for (const [name, disk] of [
     ['killed', sample.killed],
     ['ended', sample.ended],

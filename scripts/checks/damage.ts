@@ -17,6 +17,8 @@ export type Damage = ReadonlyMap<string, Uint8Array | undefined>
 export interface Report {
   readonly counts: Map<string, number>
   readonly disagreements: string[]
+  /** Told at once, since a whole run takes long. */
+  readonly onDisagreement?: (line: string) => void
 }
 
 export class Bench {
@@ -38,7 +40,9 @@ export class Bench {
     apply(this.#disk, damage)
     const say = (text: string): void => {
       const where = `${expected.segment}:${expected.from}-${expected.to}`
-      this.report.disagreements.push(`${this.#name}, ${kind} (${expected.what} at ${where}): ${text}`)
+      const line = `${this.#name}, ${kind} (${expected.what} at ${where}): ${text}`
+      this.report.disagreements.push(line)
+      this.report.onDisagreement?.(line)
     }
     try {
       this.#open(log, expected, say)

@@ -7,6 +7,7 @@
 import type { Disk } from '../env/disk.ts'
 import type { Finding } from '../log/finding.ts'
 import { keyName } from '../log/format.ts'
+import { contradictsVal } from '../log/lagging-key.ts'
 import type { OpenedLog } from '../log/opened.ts'
 
 /** @param directory  of the log. Cost: for the active segment one read of its KEY. */
@@ -21,9 +22,7 @@ export function keyTrouble(disk: Disk, log: OpenedLog, finding: Finding, directo
   const file = disk.open(path, 'read')
   try {
     const found = new Uint8Array(file.sizeBytes())
-    const length = Math.min(file.read(found, 0), expected.length)
-    for (let at = 0; at < length; at++) if (found[at] !== expected[at] && found[at] !== 0) return true
-    return false
+    return contradictsVal(found.subarray(0, file.read(found, 0)), expected)
   } finally {
     file.close()
   }

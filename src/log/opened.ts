@@ -23,6 +23,7 @@ import {
   SEGMENT_RECORD_BYTES,
   valName,
 } from './format.ts'
+import { contradictsVal } from './lagging-key.ts'
 import { decodeMark, type Mark } from './mark.ts'
 import type { OpenOptions } from './options.ts'
 import { readKeyUnchecked, readPart, readRecord, type ScanEnd, scanSegment } from './reader.ts'
@@ -201,11 +202,7 @@ export class OpenedLog {
   private isOtherThanVal(number: number, { keyWords }: Tail): boolean {
     const found = readKeyUnchecked(this.files, number)
     if (found === undefined) return keyWords.length > 0
-    const common = Math.min(found.length, keyWords.length)
-    for (let at = 0; at < common; at++) {
-      if (found[at] !== keyWords[at]) return found.subarray(at).some((word) => word !== 0)
-    }
-    return false
+    return contradictsVal(bytesOfWords(found), bytesOfWords(keyWords))
   }
 
   /** Makes `readItems` right for a segment whose KEY was found wrong. Cost: as `key`; the KEY stays in memory. */

@@ -6,12 +6,13 @@
  */
 import assert from 'node:assert'
 import type { Disk } from '../env/disk.ts'
-import { LogFiles } from './files.ts'
+import { LogFiles, type Segment } from './files.ts'
 import { type Finding, refuse } from './finding.ts'
 import { NOWHERE } from './format.ts'
 import { chainSegments, type FoundSegment, listSegments } from './list.ts'
 import { OpenedLog, scanTail, type Tail } from './opened.ts'
 import type { OpenOptions } from './options.ts'
+import { isRewritten } from './segment.ts'
 import { judgeTail, laterWitness, NO_WITNESS, type Verdict, type Witness } from './verdict.ts'
 
 /**
@@ -88,10 +89,16 @@ function judgeLast(
     salt: last.header.salt,
     sequence: tail.sequence,
   }
-  addVerdict(judgeTail(files, bad, laterWitness(promised, marked)), verdicts, report)
+  addVerdict(judgeTail(files, bad, laterWitness(asRewritten(promised, last), marked)), verdicts, report)
   last.valBytes = tail.end
   assert(last.key === undefined)
   return tail
+}
+
+/** A place told of before its segment was rewritten is none of the new VAL; but all of that was synced. */
+function asRewritten(witness: Witness, { number, header }: Segment): Witness {
+  if (witness.synced.segment !== number || !isRewritten(header)) return witness
+  return { ...witness, synced: { segment: number, position: header.ownValBytes } }
 }
 
 function allLost(promised: Witness): Verdict {

@@ -79,10 +79,11 @@ function matchEnds(
   pagesSynced: Position,
 ): { end: Position; pagesEnd: Position; lostPages: number } {
   let end = events.end
-  let pagesEnd = boundaryAt(pages, pagesSynced)
+  const promisedEnd = boundaryAt(pages, pagesSynced)
+  let pagesEnd = promisedEnd
   let lostPages = 0
   // Pages that the end of the pages log has lost although a mark promised them may be referred to before the mark.
-  const start = comparePositions(pages.end, pagesSynced) < 0 ? NOWHERE : eventsSynced
+  const start = comparePositions(pages.end, promisedEnd) < 0 ? NOWHERE : eventsSynced
   for (const { number } of events.segments) {
     if (number < start.segment) continue
     const from = number === start.segment ? start.position : 0
@@ -107,7 +108,7 @@ function matchEnds(
 function boundaryAt(pages: OpenedLog, synced: Position): Position {
   const segment = pages.segments.find(({ number }) => number === synced.segment)
   return segment !== undefined && isRewritten(segment.header)
-    ? { segment: segment.number, position: segment.valBytes }
+    ? { segment: segment.number, position: segment.header.ownValBytes }
     : synced
 }
 
