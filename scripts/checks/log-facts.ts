@@ -31,6 +31,8 @@ export interface SegmentFacts {
   readonly valPath: string
   readonly keyPath: string
   readonly valBytes: number
+  /** What a rewritten segment says of its own VAL; 0 where it was not rewritten. */
+  readonly ownBytes: number
   readonly records: readonly RecordFact[]
 }
 
@@ -47,6 +49,7 @@ export function factsOfLog(disk: SimulatedDisk, directory: string, isEvents: boo
       valPath: `${directory}/${name}`,
       keyPath: `${directory}/${name.slice(0, 6)}.key`,
       valBytes: bytes.length,
+      ownBytes: bytes.readUInt32LE(76),
       records: recordsIn(bytes, Number(name.slice(0, 6)), isEvents),
     }
   })

@@ -51,7 +51,10 @@ export function verdictOfCut(facts: ShardFacts, log: LogName, number: number, at
   const segments = facts[log].filter((segment) => segment.number <= number)
   const segment = segments[segments.length - 1]
   const start = at === segment.valBytes ? at : recordAt(segment, at).start
-  const isPromised = isBefore({ segment: number, position: start }, promisedIn(facts, log, number))
+  // A rewritten segment was synced whole and says so, as long as its first record is there.
+  const stated = at < segment.records[0].end ? NOWHERE : { segment: number, position: segment.ownBytes }
+  const promised = latest([promisedIn(facts, log, number), stated])
+  const isPromised = isBefore({ segment: number, position: start }, promised)
   // Of a `segment` record that is cut nothing is left but its file.
   const isClean = start === at && at > 0
   const what: What = isPromised ? 'syncedLost' : isClean ? 'clean' : 'torn'

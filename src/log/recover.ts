@@ -95,9 +95,12 @@ function judgeLast(
   return tail
 }
 
-/** A place told of before its segment was rewritten is none of the new VAL; but all of that was synced. */
+/**
+ * A segment that was rewritten was synced whole, and says how long it is; places in it that were told of before are none
+ * of its new VAL.
+ */
 function asRewritten(witness: Witness, { number, header }: Segment): Witness {
-  if (witness.synced.segment !== number || !isRewritten(header)) return witness
+  if (!isRewritten(header) || witness.synced.segment > number) return witness
   return { ...witness, synced: { segment: number, position: header.ownValBytes } }
 }
 
