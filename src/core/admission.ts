@@ -5,7 +5,7 @@
  * admitted: then it stands in exactly one group of the record. Runs a hundred times a page: no URL class, one md5 and
  * one table search a link that is in scope.
  */
-import { type Key, keyOf, word } from '../base/md5.ts'
+import { type Key, keyFromWords, keyOf, keyWordsOf } from '../base/md5.ts'
 import { openedOriginOf } from './address.ts'
 import type { Findings, Link, LinkGroup, ShorterWay } from './event.ts'
 import { openedOriginKey } from './reach.ts'
@@ -190,8 +190,9 @@ export class Admission {
     chain: readonly Key[],
   ): void {
     const { settings, urls } = this.#state
-    const key = keyOf(url)
-    const handle = urls.find(word(key, 0), word(key, 1), word(key, 2), word(key, 3))
+    const words = keyWordsOf(url)
+    const key = keyFromWords(words[0], words[1], words[2], words[3])
+    const handle = urls.find(words[0], words[1], words[2], words[3])
     if (handle >= 0) return this.#meetAgain(key, urls.word(handle, URL_WORD.rest), depth)
     if (!seed && depth > host.rules.depthMax) return this.refuse(REASONS.depth, url)
     this.#linkBytes += url.length + LINK_OVERHEAD_BYTES + chain.length * 16

@@ -7,7 +7,7 @@
  */
 import assert from 'node:assert'
 import { CrawlError } from '../base/errors.ts'
-import { KEY_BYTES, type Key, keyFromWords, keyOf, word } from '../base/md5.ts'
+import { KEY_BYTES, type Key, keyFromWords, keyWordsOf, word } from '../base/md5.ts'
 import type { Clock } from '../env/clock.ts'
 import type { Disk } from '../env/disk.ts'
 import type { Random } from '../env/random.ts'
@@ -36,6 +36,10 @@ const WRITE_BYTES = 256 * 1024
 const SYNC_BYTES = 4 * 1024 * 1024
 /** Beyond this, the caller waits for a sync. */
 const UNSYNCED_BYTES_MAX = 64 * 1024 * 1024
+/** Puts wait for the table until there are so many: fetching all their places from memory at once takes half the time. */
+const PENDING_MAX = 64
+/** Four words of the key and the two of its value. */
+const PENDING_WORDS = 6
 /** Lengths in the table are counted in these; the greatest record has 2¹⁶ of them. */
 const LENGTH_UNIT_BYTES = 64
 const DELETED_RECORD_BYTES = AT.body + KEY_BYTES
@@ -66,6 +70,8 @@ export class Store {
   private readonly writer: LogWriter
   private readonly clock: Pick<Clock, 'wallMs'>
   private readonly random: Random
+  private readonly pending = new Uint32Array(PENDING_MAX * PENDING_WORDS)
+  private pendingEnd = 0
   private lastTimeMs: number
   private waiters: Waiter[] = []
 
@@ -95,7 +101,7 @@ export class Store {
 
   /** Keys in the store. */
   get size(): number {
-    return this.table.count
+    return this.settled().count
   }
 
   /** Bytes of the table outside the JS heap. */
@@ -105,77 +111,90 @@ export class Store {
 
   /** Puts a value under md5 of `name`, in place of an older one. At most VALUE_BYTES_MAX bytes; a string is latin1. */
   put(name: string, value: Uint8Array | string): void {
-    this.putKey(keyOf(name), value)
+    const words = keyWordsOf(name)
+    this.putWords(words[0], words[1], words[2], words[3], value)
   }
 
   putKey(key: Key, value: Uint8Array | string): void {
-    const k0 = word(key, 0)
-    const k1 = word(key, 1)
-    const k2 = word(key, 2)
-    const k3 = word(key, 3)
+    this.putWords(word(key, 0), word(key, 1), word(key, 2), word(key, 3), value)
+  }
+
+  /** The same for a key given as its four words. */
+  putWords(k0: number, k1: number, k2: number, k3: number, value: Uint8Array | string): void {
     assert(value.length <= VALUE_BYTES_MAX, 'a value of more than 4 MiB')
-    const bytes = this.writer.begin(KIND.value, 0, this.nowMs())
+    const { writer } = this
+    const bytes = writer.begin(KIND.value, 0, this.nowMs())
     bytes.words4(k0, k1, k2, k3)
     if (typeof value === 'string') bytes.rawLatin1(value)
     else bytes.rawBytes(value)
-    this.writer.item(k0, k1, k2, k3, KIND.value, 0)
-    const address = this.writer.end()
-    this.enter(k0, k1, k2, k3, address, this.writer.position - address.position)
+    writer.item(k0, k1, k2, k3, KIND.value, 0)
+    const { segment, position } = writer.end()
+    this.enterLater(k0, k1, k2, k3, position, segmentAndUnits(segment, writer.position - position))
     this.advance()
   }
 
   get(name: string): Buffer | undefined {
-    return this.getKey(keyOf(name))
+    const words = keyWordsOf(name)
+    return this.getWords(words[0], words[1], words[2], words[3])
   }
 
   /** The value, in memory of the caller's own. Cost: one read; none where it was put lately. Errors: LOG_CORRUPT. */
   getKey(key: Key): Buffer | undefined {
-    const handle = this.table.findKey(key)
+    return this.getWords(word(key, 0), word(key, 1), word(key, 2), word(key, 3))
+  }
+
+  getWords(k0: number, k1: number, k2: number, k3: number): Buffer | undefined {
+    const table = this.settled()
+    const handle = table.find(k0, k1, k2, k3)
     if (handle < 0) return undefined
-    const segmentAndUnits = this.table.word(handle, 1)
-    const segment = segmentAndUnits & 0xffff
-    const position = this.table.word(handle, 0)
-    const { body } = this.writer.read(segment, position, ((segmentAndUnits >>> 16) + 1) * LENGTH_UNIT_BYTES)
-    if (!hasKey(body, word(key, 0), word(key, 1), word(key, 2), word(key, 3))) throw wrongKey(segment, position)
+    const where = table.word(handle, 1)
+    const segment = where & 0xffff
+    const position = table.word(handle, 0)
+    const { body } = this.writer.read(segment, position, ((where >>> 16) + 1) * LENGTH_UNIT_BYTES)
+    if (!hasKey(body, k0 >>> 0, k1 >>> 0, k2 >>> 0, k3 >>> 0)) throw wrongKey(segment, position)
     return Buffer.from(keyedValue(body))
   }
 
   has(name: string): boolean {
-    return this.hasKey(keyOf(name))
+    const words = keyWordsOf(name)
+    return this.hasWords(words[0], words[1], words[2], words[3])
   }
 
   hasKey(key: Key): boolean {
-    return this.table.findKey(key) >= 0
+    return this.settled().findKey(key) >= 0
   }
 
   /** The same for a key given as its four words: nothing is allocated. */
   hasWords(k0: number, k1: number, k2: number, k3: number): boolean {
-    return this.table.find(k0, k1, k2, k3) >= 0
+    return this.settled().find(k0, k1, k2, k3) >= 0
   }
 
   delete(name: string): boolean {
-    return this.deleteKey(keyOf(name))
+    const words = keyWordsOf(name)
+    return this.deleteWords(words[0], words[1], words[2], words[3])
   }
 
   /** Whether there was something to delete. Touches no value on disk. */
   deleteKey(key: Key): boolean {
-    const handle = this.table.findKey(key)
+    return this.deleteWords(word(key, 0), word(key, 1), word(key, 2), word(key, 3))
+  }
+
+  deleteWords(k0: number, k1: number, k2: number, k3: number): boolean {
+    const table = this.settled()
+    const handle = table.find(k0, k1, k2, k3)
     if (handle < 0) return false
-    const k0 = word(key, 0)
-    const k1 = word(key, 1)
-    const k2 = word(key, 2)
-    const k3 = word(key, 3)
-    this.writer.begin(KIND.deleted, 0, this.nowMs()).words4(k0, k1, k2, k3)
-    this.writer.item(k0, k1, k2, k3, KIND.deleted, 0)
-    this.writer.end()
-    this.table.remove(handle)
+    const { writer } = this
+    writer.begin(KIND.deleted, 0, this.nowMs()).words4(k0, k1, k2, k3)
+    writer.item(k0, k1, k2, k3, KIND.deleted, 0)
+    writer.end()
+    table.remove(handle)
     this.advance()
     return true
   }
 
   /** A key chosen near-uniformly, without touching the disk; undefined from an empty store. */
   randomKey(): Key | undefined {
-    const { table } = this
+    const table = this.settled()
     const handle = table.random(this.random.uint32())
     if (handle < 0) return undefined
     return keyFromWords(
@@ -245,19 +264,38 @@ export class Store {
     this.writer.mark(this.nowMs(), synced, NOWHERE, NO_DIGEST, NO_BYTES)
   }
 
-  private enter(
-    k0: number,
-    k1: number,
-    k2: number,
-    k3: number,
-    at: { segment: number; position: number },
-    bytes: number,
-  ): void {
+  /** The table with all that was put: every look at it goes through here. */
+  private settled(): OrderedTable {
+    if (this.pendingEnd > 0) this.enterPending()
+    return this.table
+  }
+
+  private enterLater(k0: number, k1: number, k2: number, k3: number, position: number, where: number): void {
+    const { pending, pendingEnd: at } = this
+    pending[at] = k0
+    pending[at + 1] = k1
+    pending[at + 2] = k2
+    pending[at + 3] = k3
+    pending[at + 4] = position
+    pending[at + 5] = where
+    this.pendingEnd = at + PENDING_WORDS
+    if (this.pendingEnd === pending.length) this.enterPending()
+  }
+
+  private enterPending(): void {
+    const { pending, pendingEnd, table } = this
+    for (let at = 0; at < pendingEnd; at += PENDING_WORDS) table.touch(pending[at])
+    for (let at = 0; at < pendingEnd; at += PENDING_WORDS) {
+      this.enter(pending[at], pending[at + 1], pending[at + 2], pending[at + 3], pending[at + 4], pending[at + 5])
+    }
+    this.pendingEnd = 0
+  }
+
+  private enter(k0: number, k1: number, k2: number, k3: number, position: number, where: number): void {
     const { table } = this
     const handle = table.insert(k0, k1, k2, k3)
-    const units = Math.ceil(bytes / LENGTH_UNIT_BYTES) - 1
-    table.setWord(handle, 0, at.position)
-    table.setWord(handle, 1, at.segment | (units << 16))
+    table.setWord(handle, 0, position)
+    table.setWord(handle, 1, where)
   }
 
   /** Applies the KEY of a segment. A value's length is what lies between it and the next, less the deletions there. */
@@ -266,7 +304,7 @@ export class Store {
     let next = 0
     for (let at = 0; at < words.length; at += ITEM_WORDS) {
       if (isDeletion(words, at)) {
-        const handle = this.table.find(words[at], words[at + 1], words[at + 2], words[at + 3])
+        const handle = this.settled().find(words[at], words[at + 1], words[at + 2], words[at + 3])
         if (handle >= 0) this.table.remove(handle)
         continue
       }
@@ -275,9 +313,15 @@ export class Store {
       const deletions = (next - at) / ITEM_WORDS - 1
       const end = (next < words.length ? words[next + 4] : valBytes) - deletions * DELETED_RECORD_BYTES
       const bytes = Math.min(Math.max(end - position, LENGTH_UNIT_BYTES), BODY_BYTES_MAX)
-      this.enter(words[at], words[at + 1], words[at + 2], words[at + 3], { segment, position }, bytes)
+      const where = segmentAndUnits(segment, bytes)
+      this.enterLater(words[at], words[at + 1], words[at + 2], words[at + 3], position, where)
     }
   }
+}
+
+/** Word 1 of an entry: the segment, and the record's length in units less one, in the upper half. */
+function segmentAndUnits(segment: number, bytes: number): number {
+  return segment | ((Math.ceil(bytes / LENGTH_UNIT_BYTES) - 1) << 16)
 }
 
 function randomBytes(random: Random): Uint8Array {

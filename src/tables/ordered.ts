@@ -43,6 +43,8 @@ import { allocate, EMPTY, pack, release, spread } from './slots.ts'
 
 /** Random places tried before the next entry behind the last of them is taken. */
 const RANDOM_TRIES_MAX = 64
+/** Odd, and no constant of usual generators: were it the step from one `r` to the next, their tries would coincide. */
+const NEXT_TRY = 0x7a5c3e2d
 
 /** 1,024 partitions: at 100 million entries one growth copies 2.5 MB. */
 const PARTITION_BITS = 10
@@ -111,7 +113,7 @@ export class OrderedTable {
     return this.#slotWords * 4 + this.#scales.byteLength + 3 * this.#counts.byteLength
   }
 
-  /** The entry of a key, or −1. Cost: one place in memory, about seven slots when fullest; nothing is allocated. */
+  /** The entry of a key, or −1. Cost: one place in memory, about seven slots when densest; nothing is allocated. */
   find(k0: number, k1: number, k2: number, k3: number): number {
     const partition = k0 >>> this.#shift
     const slot = this.#seek(partition, k0 & this.#lowMask, k1 >>> 0, k2 >>> 0, k3 >>> 0)
@@ -212,7 +214,7 @@ export class OrderedTable {
     let partition = 0
     let slot = 0
     for (let tries = 0; tries < RANDOM_TRIES_MAX; tries++) {
-      const bits = scramble((r + Math.imul(tries, 0x9e3779b9)) | 0)
+      const bits = scramble((r + Math.imul(tries, NEXT_TRY)) | 0)
       partition = bits >>> this.#shift
       slot = Math.floor(((bits & this.#lowMask) * this.#slotsMax) / (this.#lowMask + 1))
       // Places beyond a shorter partition's end are refused like empty ones, so that all slots are equally likely.
@@ -380,7 +382,7 @@ export class OrderedTable {
     const old = this.#partitions[partition]
     this.#partitions[partition] = words
     this.#homeSlots += capacity - this.#capacityOf(partition)
-    this.#growAt = tableEntriesMax(this.#homeSlots)
+    this.#growAt = tableEntriesMax(this.#homeSlots, this.partitionCount)
     this.#scales[partition] = capacity / (this.#lowMask + 1)
     this.#limits[partition] = entriesMax(capacity)
     this.#minima[partition] = entriesMin(capacity)
