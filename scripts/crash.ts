@@ -6,7 +6,7 @@
  *
  * A crawl after the other until so many kills have hit. Before a kill the running process is asked for its status; the
  * log afterwards must tell the same of that record. At the end of each crawl: `verify` exits 0; states are those of the
- * model, states, depths, answers and bodies those of a crawl that nobody disturbed; no request without a claim, no claim
+ * model, states, answers and bodies those of a crawl that nobody disturbed; no request without a claim, no claim
  * again but for a retry or for a death at which the URL was in flight.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'

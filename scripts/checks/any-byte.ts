@@ -2,7 +2,8 @@
  * Any byte of a crawl's log may be lost or wrong: for each the verdict is known beforehand, and reading, verifying and
  * going on agree with it.
  *
- *     node scripts/checks/any-byte.ts [--cuts BYTES] [--flips N] [--whole-every N]
+ *     node scripts/checks/any-byte.ts [--cuts BYTES] [--step N] [--flips N] [--whole N] [--pages N]
+ *       [--only killed|ended]
  *
  * Cuts: at every byte of the last 64 KiB of the events' VAL, at every seventh of the pages'. Flips: single bits, over VAL
  * and KEY of both logs, the image of a checkpoint, and crawl.db. On a disk in memory, but for crawl.db.
@@ -33,6 +34,8 @@ export interface AnyByteOptions {
   readonly flips: number
   /** Of cuts within one record, every so manyth is read, verified and resumed too; the first and the last always are. */
   readonly wholeEvery: number
+  /** `killed` or `ended`: only this sample. Default: both. */
+  readonly only?: string | undefined
 }
 
 export async function checkAnyByte(options: AnyByteOptions, tell: (text: string) => void = () => {}): Promise<Report> {
@@ -43,6 +46,7 @@ export async function checkAnyByte(options: AnyByteOptions, tell: (text: string)
     ['killed', sample.killed],
     ['ended', sample.ended],
   ] as const) {
+    if (options.only !== undefined && options.only !== name) continue
     const facts = shardFacts(disk, digestsOf(disk, report))
     tell(`${name}: ${describe(facts)}`)
     const bench = new Bench(name, disk, facts, report)
@@ -177,6 +181,7 @@ async function main(): Promise<void> {
       flips: { type: 'string', default: '10000' },
       step: { type: 'string', default: '1' },
       whole: { type: 'string', default: '50' },
+      only: { type: 'string' },
       pages: { type: 'string', default: '400' },
     },
   })
@@ -189,6 +194,7 @@ async function main(): Promise<void> {
       flips: Number(values.flips),
       edgeStep: 1,
       wholeEvery: Number(values.whole),
+      only: values.only,
     },
     console.log,
   )
