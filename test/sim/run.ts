@@ -28,11 +28,15 @@ import { Politeness } from './politeness.ts'
 import { VirtualTime, Wall } from './scheduler.ts'
 import { Servers } from './server.ts'
 import { walk } from './walk.ts'
-import { generateWeb, type WebPlan } from './web.ts'
+import { generateWeb, PAGES_MIN, type WebPlan, withMoreSeeds } from './web.ts'
 
 export const DIRECTORY = '/crawl/shards/0'
 const LOG = `${DIRECTORY}/log`
 const DEATHS_MIN = 5
+/** URLs of a crawl, at least: scopes and depths leave out much of a web, which is made larger then. */
+const URLS_MIN = 200
+/** By so much at a time, twice; then pages are made seeds. */
+const GROWTH = 1.25
 /** More lives than any seed needs: a crawl that never ends is a failure. */
 const LIVES_MAX = 80
 const STEPS_MAX = 400_000
@@ -45,6 +49,8 @@ export interface Figures {
   readonly hosts: number
   readonly pages: number
   readonly urls: number
+  /** URLs that a plain walk of the web finds: what the crawl must come to, where no limit ends it before. */
+  readonly expected: number
   readonly requests: number
   readonly records: number
   readonly deaths: number
@@ -66,6 +72,19 @@ export function runSeed(seed: number): Figures {
     const where = `seed ${seed}, process ${lives}, ${time.nowMs} ms, step ${time.steps}`
     throw new Error(`${where}: ${message}\n  again: npm run sim -- --seed ${seed}`, { cause: error })
   }
+}
+
+/** The seed's web, so large, and with so many seeds, that the crawl of it has URLS_MIN URLs. */
+function planWeb(seed: number, { rules }: CrawlPlan): WebPlan {
+  const sizes = [1, GROWTH, GROWTH ** 2].map((factor) => PAGES_MIN * factor)
+  let web = generateWeb(new Chance(seed, 'web'))
+  for (const pagesMin of sizes) {
+    if (walk(web, rules).size >= URLS_MIN) return web
+    web = generateWeb(new Chance(seed, 'web'), pagesMin)
+  }
+  const chance = new Chance(seed, 'seeds')
+  while (walk(web, rules).size < URLS_MIN) web = withMoreSeeds(chance, web)
+  return web
 }
 
 class Simulation {
@@ -99,8 +118,8 @@ class Simulation {
   constructor(seed: number) {
     this.seed = seed
     this.chance = new Chance(seed, 'fate')
-    this.plan = generateWeb(new Chance(seed, 'web'))
     this.crawl = planCrawl(new Chance(seed, 'crawl'))
+    this.plan = planWeb(seed, this.crawl)
     const { time } = this
     const chance = new Chance(seed, 'world')
     const wall = new Wall(time)
@@ -370,6 +389,7 @@ class Simulation {
         hosts: plan.hosts.size,
         pages: plan.pages.size,
         urls,
+        expected: walk(plan, this.crawl.rules).size,
         requests,
         records: audit.records,
         deaths,

@@ -14,7 +14,13 @@ test('a crawl that dies again and again ends with the URLs, states and pages of 
   assert.equal(failures.length, 0, failures.join('\n\n'))
   assert.ok(outcomes.length >= SEEDS)
   for (const { figures } of outcomes) {
-    assert.ok(figures !== undefined && figures.pages >= 200 && figures.hosts >= 20 && figures.deaths >= 5)
+    assert.ok(
+      figures !== undefined &&
+        figures.pages >= 200 &&
+        figures.expected >= 200 &&
+        figures.hosts >= 20 &&
+        figures.deaths >= 5,
+    )
   }
 })
 

@@ -74,13 +74,15 @@ export interface WebPlan {
 const ISLAND = 'island.test'
 
 const HOSTS_MIN = 20
-const PAGES_MIN = 210
+/** Pages of a web, at least, unless the crawl of it would have too few. */
+export const PAGES_MIN = 210
 /** Redirects that a crawl of these webs follows in a chain: `redirectsMax`. */
 export const REDIRECTS_MAX = 5
 /** Failures after which everything that recovers has recovered: `retriesMax` is never less. */
 const FAILURES_MAX = 2
 
-export function generateWeb(chance: Chance): WebPlan {
+/** A web of at least so many pages, 404s and redirects among them. */
+export function generateWeb(chance: Chance, pagesMin = PAGES_MIN): WebPlan {
   const hosts = new Map<string, HostPlan>()
   const count = chance.between(HOSTS_MIN, HOSTS_MIN + 8)
   for (let i = 0; i < count; i++) {
@@ -95,7 +97,7 @@ export function generateWeb(chance: Chance): WebPlan {
     schemes: ['https'],
   })
   const builder = new PageBuilder(chance, hosts)
-  builder.build()
+  builder.build(pagesMin)
   return { hosts, pages: builder.pages, seeds: chooseSeeds(chance, builder) }
 }
 
@@ -177,13 +179,13 @@ class PageBuilder {
     this.isSparse = chance.percent(50)
   }
 
-  build(): void {
+  build(pagesMin: number): void {
     const { chance } = this
     const all = [...this.hosts.values()]
     for (const [i, host] of all.entries()) {
       this.#addSite(host, i < TROUBLES.length && i > 0 ? chance.between(3, 6) : chance.between(8, 14))
     }
-    while (this.pages.size < PAGES_MIN) this.#addPage(chance.pick(all))
+    while (this.pages.size < pagesMin) this.#addPage(chance.pick(all))
     this.#addChains()
     if (chance.percent(25)) this.#add(all[0], '/killer').isKiller = true
     Object.assign(this.#add(all[0], '/moved'), { status: 301, location: this.#island().url })
@@ -327,6 +329,13 @@ class PageBuilder {
 }
 
 /** Half of the hosts that are well have a seed; later batches name other pages of the same hosts. */
+/** A few more pages are seeds, from the first batch on: a host opened later would have had links turned away before. */
+export function withMoreSeeds(chance: Chance, web: WebPlan): WebPlan {
+  const all = [...web.pages.values()].filter((page) => page.host !== ISLAND && page.status === 200)
+  const more = Array.from({ length: 10 }, () => chance.pick(all).url)
+  return { ...web, seeds: [[...web.seeds[0], ...more], ...web.seeds.slice(1)] }
+}
+
 function chooseSeeds(chance: Chance, builder: PageBuilder): string[][] {
   const first: string[] = []
   const later: string[] = []
