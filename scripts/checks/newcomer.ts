@@ -86,9 +86,13 @@ function run(clone: string, command: string, web: ServedWeb): void {
   })
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
   console.log(`${result.status === 0 ? 'ok   ' : 'WRONG'} ${command}: exit ${result.status} after ${seconds} s`)
-  for (const line of lastLines(result.stdout + result.stderr, result.status === 0 ? 3 : 30))
+  for (const line of lastLines(result.stdout + result.stderr, 3)) console.log(`        ${line}`)
+  if (result.status === 0) return
+  wrong.push(command)
+  // Of a test run what failed stands before the counts.
+  const failures = result.stdout.indexOf('failing tests:')
+  for (const line of lastLines(failures < 0 ? result.stdout : result.stdout.slice(failures), 100))
     console.log(`        ${line}`)
-  if (result.status !== 0) wrong.push(command)
 }
 
 function lastLines(text: string, count: number): string[] {
