@@ -117,15 +117,15 @@ test('owner.json holds pid, start and socket, each on what it says', () => {
 test('a directory, or a lock.db, that may not be written is DISK_DENIED, though SQLite would open it for reading', () => {
   const folder = newFolder()
   writeFileSync(join(folder, 'lock.db'), '')
-  // Root may write everywhere, so the other process is nobody then.
-  const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+  // Root may write everywhere, so the other process becomes nobody then.
+  const spare = newFolder()
   for (const [folderMode, fileMode] of [
     [0o555, 0o666],
     [0o777, 0o444],
   ]) {
     chmodSync(join(folder, 'lock.db'), fileMode)
     chmodSync(folder, folderMode)
-    const child = spawnSync(process.execPath, [HOLDER, folder, SOCKET], nobody)
+    const child = spawnSync(process.execPath, [HOLDER, folder, SOCKET, spare])
     assert.equal(String(child.stdout), 'DISK_DENIED\n', String(child.stderr))
   }
   chmodSync(folder, 0o777)
