@@ -54,12 +54,25 @@ export function compactShard(
   const { from, segment, pagesSynced, state } = sealed
   const plan = { from, to: from + 1, segment, pagesSynced }
   const { store, segmentBytesMax, onProgress } = options
-  const written = writeGeneration(disk, directory, plan, { random, store, state, segmentBytesMax, onProgress })
+  const written = tryWriting(() =>
+    writeGeneration(disk, directory, plan, { random, store, state, segmentBytesMax, onProgress }),
+  )
+  if ('why' in written) return { kind: 'nothing', why: written.why }
   publishGeneration(disk, directory, plan)
   options.commit(written)
   removeOtherGenerations(disk, directory, plan.to)
   saveFirstCheckpoint(disk, directory, written, options)
   return { kind: 'compacted', written, voided: tidyPages(disk, directory, plan.to, options) }
+}
+
+/** A log that would not get smaller stays as it is. */
+function tryWriting(write: () => WrittenGeneration): WrittenGeneration | { readonly why: string } {
+  try {
+    return write()
+  } catch (error) {
+    if (error instanceof CrawlError && error.code === 'LOG_FULL') return { why: error.message }
+    throw error
+  }
 }
 
 interface Sealed {
