@@ -4,6 +4,7 @@ import { createClock } from '../adapters/clock.ts'
 import { openCrawlDb } from '../adapters/crawl-db.ts'
 import { nodeDisk } from '../adapters/disk.ts'
 import { acquireLock } from '../adapters/lock.ts'
+import { compressPage } from '../adapters/page-compression.ts'
 import { createRandom } from '../adapters/random.ts'
 import { CrawlError } from '../base/errors.ts'
 import type { Disk } from '../env/disk.ts'
@@ -77,6 +78,7 @@ function compactLocked(
       keepMs,
       wallMs: createClock().wallMs(),
       commit: (written) => commitGeneration(disk, layout, written),
+      compress: compressPage,
       onMessage,
       onProgress,
       ...segmentBytes(),
