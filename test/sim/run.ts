@@ -206,8 +206,9 @@ class Simulation {
       if (done.kind === 'compacted') this.follow(done.written.plan.segment)
       else this.audit.advance()
     } catch (error) {
-      if (!(error instanceof Death)) throw error
-      this.die(error.kind)
+      if (error instanceof Death) this.die(error.kind)
+      // The crawl died before it was one.
+      else if (!(error instanceof CrawlError) || error.code !== 'DIR_NO_CRAWL') throw error
     }
     this.fate = longLife()
     this.time.clear()
@@ -216,10 +217,12 @@ class Simulation {
   /** What was compacted is the same crawl: for who has read it all along, and for who reads it from its start. */
   private follow(segment: number): void {
     this.compacted++
-    this.audit.follow(this.log, segment)
-    this.audit.advance()
     const afresh = new Audit(this.world.disk, this.log)
     afresh.advance()
+    // After a death nobody may have read it yet.
+    if (this.audit.records === 0) this.audit = afresh
+    this.audit.follow(this.log, segment)
+    this.audit.advance()
     assert.equal(afresh.digestHex, this.audit.digestHex, 'what was compacted is another crawl')
     assert.equal(afresh.urls.size, this.audit.urls.size, 'URLs are lost by a compaction')
     this.kept = this.audit.position
