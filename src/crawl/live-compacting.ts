@@ -51,7 +51,8 @@ export class LiveCompaction {
   async #compact(keepMs: number | undefined): Promise<CompactionReport> {
     const shard = this.#shard
     const { env, directory } = shard
-    const segment = keepMs === undefined ? await sealForCompaction(shard) : undefined
+    const segment =
+      keepMs === undefined ? await new Promise<number>((done) => sealForCompaction(shard, done)) : undefined
     this.#running = startCompactor({
       directory,
       database: this.#layout.database,

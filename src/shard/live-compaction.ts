@@ -10,10 +10,10 @@ import { type Shard, wake } from './shard-parts.ts'
 import { whenSynced } from './syncing.ts'
 
 /**
- * Seals the segment being written, so that all so far can be compacted, and waits until the mark behind it is synced.
- * @returns number of the sealed segment. Cost: a sync that the loop waits for, and one beside it.
+ * Seals the segment being written, so that all so far can be compacted; calls back with its number when all is synced.
+ * Cost: a sync that the loop waits for, and one beside it.
  */
-export function sealForCompaction(shard: Shard): Promise<number> {
+export function sealForCompaction(shard: Shard, done: (segment: number) => void): void {
   const { events, pages, clock, syncing } = shard
   const { segment } = events
   const { shardMs } = clock.now()
@@ -22,7 +22,7 @@ export function sealForCompaction(shard: Shard): Promise<number> {
   clock.lastRecordMs = shardMs
   syncing.hasNews = true
   wake(shard)
-  return new Promise((done) => whenSynced(shard, () => done(segment)))
+  whenSynced(shard, () => done(segment))
 }
 
 /**
