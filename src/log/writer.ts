@@ -316,6 +316,24 @@ export class LogWriter extends WrittenLog {
     this.items.append(items, this.recent.base + this.recordStart)
   }
 
+  /** Ends the segment: all so far is written and synced, the next record is in another one. */
+  seal(timeMs: number): void {
+    assert(this.recordStart < 0, 'a record is open')
+    if (this.failure !== undefined || this.isClosed) throw this.refusal()
+    this.rollNow(timeMs)
+  }
+
+  /**
+   * Goes on in another directory, to which the segments behind `until` have been linked; those up to it are read from where
+   * they were. Nothing is written by it but the reserve.
+   */
+  moveTo(directory: string, until: number): void {
+    assert(until < this.segment, 'the segment being written stays')
+    releaseReserve(this.files)
+    this.files.moveTo(directory, until)
+    if (this.settings.reserveBytes > 0) fillReserve(this.files, this.settings.reserveBytes)
+  }
+
   private rollNow(timeMs: number): void {
     this.write()
     this.syncNow()
