@@ -15,6 +15,7 @@ import { REASONS } from '../core/reasons.ts'
 import { type State, segmentOf, URL_WORD } from '../core/state.ts'
 import { hostOf } from '../core/url.ts'
 import { POISON_DEATHS } from '../core/waiting.ts'
+import type { Checkpoint } from '../env/checkpoints.ts'
 import type { Disk } from '../env/disk.ts'
 import type { Env } from '../env/env.ts'
 import { comparePositions, NOWHERE, type Position, ROLE } from '../log/format.ts'
@@ -24,12 +25,14 @@ import type { ItemsOf } from '../log/rebuild.ts'
 import { openLog } from '../log/recover.ts'
 import { isRewritten } from '../log/segment.ts'
 import { apply } from './applying.ts'
+import { createCheckpointing } from './checkpointing.ts'
 import { createLinkSource, eventOf } from './link-source.ts'
+import { eventsDirectoryOf } from './log-directory.ts'
 import { RateLimit } from './rate-limit.ts'
-import { replayFrom, totalsAt } from './replay.ts'
+import { type ReplayedState, replayFrom, totalsAt } from './replay.ts'
 import { turn } from './shard.ts'
 import { ShardClock } from './shard-clock.ts'
-import type { Shard } from './shard-parts.ts'
+import type { CheckpointKeeping, Shard } from './shard-parts.ts'
 import { createSyncing } from './syncing.ts'
 import { encodeTotals, type Totals } from './totals.ts'
 
@@ -59,7 +62,7 @@ export interface OpenedShard {
 /** Looks at both logs of a shard and agrees on where they end. Changes nothing. Errors: LOG_CORRUPT, LOG_NEWER. */
 export function openShardLogs(disk: Disk, directory: string, mode: 'read' | 'write', promised?: Position): OpenedShard {
   const eventsOptions = promised === undefined ? EVENTS_LOG : { ...EVENTS_LOG, promised }
-  const events = openLog(disk, `${directory}/log`, { ...eventsOptions, mode })
+  const events = openLog(disk, eventsDirectoryOf(directory), { ...eventsOptions, mode })
   const mark = events.lastMark()
   const pagesSynced = mark?.mark.pagesSynced ?? NOWHERE
   const pages = openLog(disk, `${directory}/pages`, { ...PAGES_LOG, mode, promised: pagesSynced })
@@ -124,7 +127,9 @@ export interface ShardOptions {
   readonly segmentBytesMax?: number
   readonly onProgress?: (items: number, itemsMax: number) => void
   /** A state that stands at `from` already, from a checkpoint. */
-  readonly checkpoint?: { readonly state: State; readonly from: Position }
+  readonly checkpoint?: { readonly state: State; readonly from: Position; readonly row: Checkpoint }
+  /** Where checkpoints made while crawling are kept; default: none are made. */
+  readonly checkpoints?: CheckpointKeeping
 }
 
 /** Bytes kept aside for the `close` record of a full disk. */
@@ -140,10 +145,11 @@ export function openShard(env: Env, directory: string, opened: OpenedShard, opti
   if (!isNew && comparePositions(end, eventsLog.end) < 0) eventsLog.cut(end)
   if (comparePositions(pagesEnd, pagesLog.end) < 0 && !pagesLog.isEmpty) pagesLog.cut(pagesEnd)
   const progress = options.onProgress === undefined ? {} : { onProgress: options.onProgress }
-  const { state } = replayFrom(eventsLog, options.checkpoint, progress)
+  const replayed = replayFrom(eventsLog, options.checkpoint, progress)
+  const { state } = replayed
   const totals = totalsAt(eventsLog, eventsLog.end)
   const lastMs = eventsLog.lastTimeMs
-  const shard = assemble(env, directory, opened, options, state, totals, lastMs)
+  const shard = assemble(env, directory, opened, options, replayed, totals, lastMs)
   begin(shard, options)
   shard.pages.write()
   shard.events.write()
@@ -178,7 +184,7 @@ function assemble(
   directory: string,
   opened: OpenedShard,
   options: ShardOptions,
-  state: State,
+  { state, work, isFromStart }: ReplayedState,
   totals: Totals,
   lastMs: number,
 ): Shard {
@@ -212,6 +218,10 @@ function assemble(
       next: pages.segment,
       isRunning: false,
     },
+    work,
+    checkpointing:
+      options.checkpoints &&
+      createCheckpointing(options.checkpoints, isFromStart ? undefined : options.checkpoint?.row),
     rate: new RateLimit(),
     lookups: 0,
     isClaiming: false,

@@ -13,6 +13,7 @@ import { comparePositions, ITEM_AT, ITEM_BYTES, ITEM_WORDS, itemKind, type Posit
 import { decodeMark } from '../log/mark.ts'
 import type { OpenedLog } from '../log/opened.ts'
 import { eventOf, readEvent } from './link-source.ts'
+import type { ReplayWork } from './replay-work.ts'
 import { addToTotals, createTotals, decodeTotals, type Totals } from './totals.ts'
 
 export interface ReplayOptions {
@@ -29,22 +30,22 @@ const MARKS_CHECKED_PER_SEGMENT = 4
 
 /**
  * Applies the log to `state`.
- * @returns items applied. Errors: LOG_CORRUPT where the log contradicts itself or a mark's digest.
+ * @returns what was done for it. Errors: LOG_CORRUPT where the log contradicts itself or a mark's digest.
  */
-export function replay(state: State, log: OpenedLog, options: ReplayOptions = {}): number {
+export function replay(state: State, log: OpenedLog, options: ReplayOptions = {}): ReplayWork {
   const itemsMax = options.onProgress === undefined ? 0 : itemsBetween(log, options)
-  let applied = 0
+  const work: ReplayWork = { items: 0, records: 0 }
   for (const { number } of log.segments) {
     if (options.until !== undefined && number > options.until.segment) break
     if (options.from !== undefined && number < options.from.segment) continue
     const words = log.key(number)
     const first = options.from?.segment === number ? itemAt(words, options.from.position) : 0
     const last = options.until?.segment === number ? itemAt(words, options.until.position) : words.length / ITEM_WORDS
-    replaySegment(state, log, number, words, first, last)
-    applied += Math.max(0, last - first)
-    options.onProgress?.(applied, itemsMax)
+    replaySegment(state, log, number, words, first, last, work)
+    work.items += Math.max(0, last - first)
+    options.onProgress?.(work.items, itemsMax)
   }
-  return applied
+  return work
 }
 
 /**
@@ -55,17 +56,24 @@ export function replayFrom(
   log: OpenedLog,
   checkpoint: { readonly state: State; readonly from: Position } | undefined,
   options: Omit<ReplayOptions, 'from'>,
-): { readonly state: State; readonly items: number } {
+): ReplayedState {
   if (checkpoint !== undefined) {
     const { state, from } = checkpoint
     try {
-      return { state, items: replay(state, log, { ...options, from }) }
+      return { state, work: replay(state, log, { ...options, from }), isFromStart: false }
     } catch (error) {
       if (!(error instanceof CrawlError && error.code === 'LOG_CORRUPT')) throw error
     }
   }
   const state = createState()
-  return { state, items: replay(state, log, options) }
+  return { state, work: replay(state, log, options), isFromStart: true }
+}
+
+export interface ReplayedState {
+  readonly state: State
+  readonly work: ReplayWork
+  /** There was no checkpoint, or the log behind it did not fit. */
+  readonly isFromStart: boolean
 }
 
 /** Items of the segments that are replayed. */
@@ -100,8 +108,12 @@ function replaySegment(
   words: Uint32Array,
   first: number,
   last: number,
+  work: ReplayWork,
 ): void {
-  const eventAt = (at: number, position: number): CrawlEvent => readEvent(log, at, position)
+  const eventAt = (at: number, position: number): CrawlEvent => {
+    work.records++
+    return readEvent(log, at, position)
+  }
   let from = first
   for (const mark of marksToCheck(words, first, last)) {
     evolve(state, words, from, mark, segment, eventAt)

@@ -86,6 +86,9 @@ export function crawl(given: SmallCrawl): Crawled {
     },
     decodeContent,
     sealer: { rewrite: (_directory, _number, done) => void agenda.after(1, () => done(new Error('not in this test'))) },
+    checkpointer: {
+      build: (_job, done) => void agenda.after(1, () => done({ kind: 'failed', why: 'not in this test' })),
+    },
   }
   const settings = resolveSettings({ robots: false, delayMs: 0, ...given.settings })
   const shard = openShard(env, '/crawl', openShardLogs(disk, '/crawl', 'write'), {

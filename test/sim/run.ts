@@ -44,6 +44,8 @@ const STEPS_MAX = 400_000
 const ANSWERED = 1
 const IDENTITY = { crawlId: new Uint8Array(16).fill(7), shard: 0, generation: 0 }
 
+const LOCKED = new CrawlError('DISK_FAILED', 'database is locked')
+
 export interface Figures {
   readonly seed: number
   readonly hosts: number
@@ -57,6 +59,10 @@ export interface Figures {
   readonly stops: number
   /** Openings that began with a checkpoint. */
   readonly checkpoints: number
+  /** Of these with one that was built while the crawl went on. */
+  readonly built: number
+  /** Checkpoints built while crawling. */
+  readonly builds: number
   readonly steps: number
   readonly virtualMs: number
 }
@@ -98,6 +104,9 @@ class Simulation {
   private audit: Audit
   private readonly checkpoints = new SimulatedCheckpoints()
   private resumedByCheckpoint = 0
+  private resumedByBuilt = 0
+  /** Sequence numbers of checkpoints built while crawling. */
+  private readonly built = new Set<number>()
   private shard: Shard | undefined
   private fate: Fate = longLife()
   private isOver = false
@@ -118,14 +127,17 @@ class Simulation {
   constructor(seed: number) {
     this.seed = seed
     this.chance = new Chance(seed, 'fate')
-    this.crawl = planCrawl(new Chance(seed, 'crawl'))
+    const checkpointChance = new Chance(seed, 'checkpoints')
+    this.crawl = planCrawl(new Chance(seed, 'crawl'), checkpointChance)
     this.plan = planWeb(seed, this.crawl)
     const { time } = this
     const chance = new Chance(seed, 'world')
     const wall = new Wall(time)
     const disk = new SimulatedDisk((run) => time.after(chance.between(1, 60), run))
     const politeness = new Politeness(this.plan, time, wall, this.crawl.settings.delayMaxMs)
-    this.world = { time, wall, disk, chance, politeness, servers: new Servers(this.plan, new Chance(seed, 'servers')) }
+    const servers = new Servers(this.plan, new Chance(seed, 'servers'))
+    this.world = { time, wall, disk, chance, checkpointChance, politeness, servers }
+    this.checkpoints.fault = () => (checkpointChance.percent(3) ? LOCKED : undefined)
     this.audit = new Audit(disk, LOG)
     disk.fault = (operation, path, change) =>
       void meetFate(this.fate, disk, this.chance, operation, path, change) as undefined
@@ -171,7 +183,7 @@ class Simulation {
   private open(): void {
     const { disk } = this.world
     const before = keptBytes(disk, LOG, this.kept)
-    const opened = openShardLogs(disk, DIRECTORY, 'write')
+    const opened = openShardLogs(disk, DIRECTORY, 'write', this.checkpoints.newestCheckpoint(IDENTITY.shard))
     assert.equal(opened.isLossy, false, `synced records are lost: ${opened.messages.join(' ')}`)
     assert.ok(
       comparePositions(opened.end, this.promised) >= 0,
@@ -185,10 +197,12 @@ class Simulation {
     })
     const checkpoint = loadCheckpoint(disk, DIRECTORY, opened, this.checkpoints, IDENTITY.shard, { setsAside: true })
     if (checkpoint !== undefined) this.resumedByCheckpoint++
+    if (checkpoint !== undefined && this.built.has(checkpoint.row.sequence)) this.resumedByBuilt++
     const options = { identity: IDENTITY, version: 'sim', pid: this.lives, shardCount: 1, settings, act: 'resume' }
     const shard = openShard(env, DIRECTORY, opened, {
       ...{ ...options, segmentBytesMax: this.crawl.segmentBytesMax },
       ...(checkpoint === undefined ? {} : { checkpoint }),
+      checkpoints: { store: this.checkpoints, tell: (level, text, facts) => this.hear(level, text, facts?.sequence) },
     })
     assert.ok(isSame(keptBytes(disk, LOG, this.kept), before), 'opening changed what was written or synced before')
     this.promised = shard.events.synced
@@ -200,6 +214,12 @@ class Simulation {
     checkAccounts(shard, this.audit)
     for (const host of this.audit.hosts.values()) if (host.flags & ANSWERED) this.world.servers.answered.add(host.name)
     this.begin(shard)
+  }
+
+  /** Of checkpoints being built all may go wrong but one thing: replay gives what the crawl had. */
+  private hear(level: string, text: string, sequence: string | number | undefined): void {
+    assert.notEqual(level, 'error', text)
+    if (text === 'checkpoint') this.built.add(Number(sequence))
   }
 
   private begin(shard: Shard): void {
@@ -395,7 +415,13 @@ class Simulation {
         deaths,
         stops,
       },
-      ...{ checkpoints: this.resumedByCheckpoint, steps: time.steps, virtualMs: time.nowMs },
+      ...{
+        checkpoints: this.resumedByCheckpoint,
+        built: this.resumedByBuilt,
+        builds: this.built.size,
+        steps: time.steps,
+        virtualMs: time.nowMs,
+      },
     }
   }
 }

@@ -1,0 +1,71 @@
+/**
+ * Builds a checkpoint from files alone, beside the crawl that writes them: the checkpoint before and the log behind it
+ * give the state at a mark, which must have the digest that the crawl had there. A standing proof that live = replayed.
+ *
+ * Invariants: nothing is written but the image; it is written only where the digests are equal. Called by the thread of
+ * `adapters/checkpointer.ts` and by the simulator.
+ */
+import { CrawlError } from '../base/errors.ts'
+import type { State } from '../core/state.ts'
+import type { CheckpointBuild, CheckpointJob, MarkedPlace } from '../env/checkpointer.ts'
+import type { Checkpoint } from '../env/checkpoints.ts'
+import type { Disk } from '../env/disk.ts'
+import { comparePositions, type Position } from '../log/format.ts'
+import type { OpenedLog } from '../log/opened.ts'
+import { openLog } from '../log/recover.ts'
+import { imagePathOf, loadFirstOf } from './checkpoint.ts'
+import { writeImage } from './image.ts'
+import { eventsDirectoryOf } from './log-directory.ts'
+import { EVENTS_LOG } from './opening.ts'
+import { replayFrom } from './replay.ts'
+
+/**
+ * Builds the checkpoint at a mark. Its row is the caller's to write.
+ *
+ * Errors: none but a programmer's; what disk and log have against it is told.
+ * Cost: a scan of the last segment, one read of an image, replay of the log behind it, one write of an image; memory as
+ * the state has.
+ */
+export function buildCheckpoint(disk: Disk, job: CheckpointJob): CheckpointBuild {
+  let log: OpenedLog | undefined
+  try {
+    log = openLog(disk, eventsDirectoryOf(job.directory), { ...EVENTS_LOG, mode: 'read' })
+    if (comparePositions(job.mark, log.end) > 0) return { kind: 'failed', why: 'the log does not reach to the mark' }
+    return build(disk, job, log)
+  } catch (error) {
+    if (!(error instanceof CrawlError)) throw error
+    return { kind: error.code === 'LOG_CORRUPT' ? 'differs' : 'failed', why: error.message }
+  } finally {
+    log?.close()
+  }
+}
+
+function build(disk: Disk, { directory, mark, known }: CheckpointJob, log: OpenedLog): CheckpointBuild {
+  const messages: string[] = []
+  const loaded = loadFirstOf(known, disk, directory, log, (message) => messages.push(message))
+  const place = { segment: mark.segment, position: mark.position }
+  const { state, work, isFromStart } = replayFrom(log, loaded, { until: place })
+  if (isFromStart && loaded !== undefined)
+    messages.push(`Checkpoint ${loaded.row.sequence} and the log behind it do not fit; it is not gone on from.`)
+  if (state.digest.toHex() !== mark.digest) return { kind: 'differs', why: differenceAt(mark, state) }
+  const checkpoint = writeState(disk, directory, mark, place, state)
+  return { kind: 'built', checkpoint, ...work, messages }
+}
+
+function differenceAt({ sequence, digest }: MarkedPlace, state: State): string {
+  return `At record ${sequence} the crawl had the digest ${digest}, and by replay of its log it is ${state.digest.toHex()}.`
+}
+
+function writeState(
+  disk: Disk,
+  directory: string,
+  { shard, generation, sequence, timeMs }: MarkedPlace,
+  position: Position,
+  state: State,
+): Omit<Checkpoint, 'createdMs'> {
+  const path = imagePathOf(sequence)
+  disk.makeDirectory(`${directory}/${path.slice(0, path.lastIndexOf('/'))}`)
+  const place = { shard, generation, position, sequence, timeMs }
+  const { digest, bytes, checksum } = writeImage(state, disk, `${directory}/${path}`, place)
+  return { shard, ...position, sequence, timeMs, digest, path, bytes, checksum }
+}
