@@ -2,6 +2,7 @@
 
 import { checkUrl } from './checking.ts'
 import { listenForControl } from './control.ts'
+import { liveReplayCostOf } from './replay-cost.ts'
 import { retryIn } from './retrying.ts'
 import type { RunningCrawl } from './running.ts'
 import type { LiveReport } from './status.ts'
@@ -35,7 +36,7 @@ export function serveControl(crawl: RunningCrawl, path: string): Promise<{ close
 async function reportOf(crawl: RunningCrawl): Promise<LiveReport> {
   const { state, source, clock } = crawl.shard
   const waiting = waitingHosts(state, (host) => source.hostName(host), clock.now().shardMs)
-  return { status: await crawl.status(), pages: state.pages, waiting }
+  return { status: await crawl.status(), pages: state.pages, waiting, cost: liveReplayCostOf(crawl.shard) }
 }
 
 function textOf(value: unknown): string | undefined {

@@ -88,6 +88,11 @@ export abstract class WrittenLog {
     return (this.active.keyBytes + this.items.end * 4) / ITEM_BYTES
   }
 
+  /** KEY items of the whole log, the batch included. */
+  itemsInAll(): number {
+    return this.files.segments.reduce((sum, { key }) => sum + (key?.bytes ?? 0) / ITEM_BYTES, 0) + this.itemCount
+  }
+
   /** Makes the KEY of a sealed segment anew, where it was found wrong. Cost: a scan of the segment. */
   repairKey(segment: number): void {
     assert(segment !== this.active.segment.number)

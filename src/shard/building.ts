@@ -14,9 +14,8 @@ import { comparePositions, type Position } from '../log/format.ts'
 import type { OpenedLog } from '../log/opened.ts'
 import { openLog } from '../log/recover.ts'
 import { imagePathOf, loadFirstOf } from './checkpoint.ts'
+import { EVENTS_LOG, eventsDirectoryOf } from './events-log.ts'
 import { writeImage } from './image.ts'
-import { eventsDirectoryOf } from './log-directory.ts'
-import { EVENTS_LOG } from './opening.ts'
 import { replayFrom } from './replay.ts'
 
 /**

@@ -4,13 +4,11 @@
  * Invariant: all that was accepted is synced before anything is done on the strength of it.
  */
 
-import { type Key, keyFromWords, keyOf, word } from '../base/md5.ts'
-import { decodeEvent } from '../core/decode.ts'
+import { type Key, keyFromWords, keyOf } from '../base/md5.ts'
 import type { Link, LinkGroup } from '../core/event.ts'
 import { createFrontier, type Now, scheduleAll } from '../core/frontier.ts'
 import { HOST_FLAG } from '../core/hosts.ts'
-import { itemsOf } from '../core/items.ts'
-import { KIND, KIND_MAX } from '../core/kind.ts'
+import { KIND } from '../core/kind.ts'
 import { REASONS } from '../core/reasons.ts'
 import { type State, segmentOf, URL_WORD } from '../core/state.ts'
 import { hostOf } from '../core/url.ts'
@@ -18,16 +16,15 @@ import { POISON_DEATHS } from '../core/waiting.ts'
 import type { Checkpoint } from '../env/checkpoints.ts'
 import type { Disk } from '../env/disk.ts'
 import type { Env } from '../env/env.ts'
-import { comparePositions, NOWHERE, type Position, ROLE } from '../log/format.ts'
+import { comparePositions, NOWHERE, type Position } from '../log/format.ts'
 import type { LogIdentity, OpenedLog } from '../log/opened.ts'
 import { endOfPage, PAGES_LOG } from '../log/pages.ts'
-import type { ItemsOf } from '../log/rebuild.ts'
 import { openLog } from '../log/recover.ts'
 import { isRewritten } from '../log/segment.ts'
 import { apply } from './applying.ts'
-import { createCheckpointing } from './checkpointing.ts'
+import { createCheckpointing, noteMark } from './checkpointing.ts'
+import { EVENTS_LOG, eventsDirectoryOf } from './events-log.ts'
 import { createLinkSource, eventOf } from './link-source.ts'
-import { eventsDirectoryOf } from './log-directory.ts'
 import { RateLimit } from './rate-limit.ts'
 import { type ReplayedState, replayFrom, totalsAt } from './replay.ts'
 import { turn } from './shard.ts'
@@ -35,15 +32,6 @@ import { ShardClock } from './shard-clock.ts'
 import type { CheckpointKeeping, Shard } from './shard-parts.ts'
 import { createSyncing } from './syncing.ts'
 import { encodeTotals, type Totals } from './totals.ts'
-
-/** KEY items of a record of events, for rebuilding KEY from VAL. */
-const itemsOfRecord: ItemsOf = (record, emit) => {
-  const event = decodeEvent(record.reader(), record.kind)
-  if (event === undefined) return
-  itemsOf(event, (key, kind, arg) => emit(word(key, 0), word(key, 1), word(key, 2), word(key, 3), kind, arg))
-}
-
-export const EVENTS_LOG = { role: ROLE.events, kindMax: KIND_MAX, itemsOf: itemsOfRecord } as const
 
 /** Two logs opened together, and how much of the events counts. */
 export interface OpenedShard {
@@ -147,6 +135,7 @@ export function openShard(env: Env, directory: string, opened: OpenedShard, opti
   const progress = options.onProgress === undefined ? {} : { onProgress: options.onProgress }
   const replayed = replayFrom(eventsLog, options.checkpoint, progress)
   const { state } = replayed
+  if (!isNew) tellReplay(replayed, options)
   const totals = totalsAt(eventsLog, eventsLog.end)
   const lastMs = eventsLog.lastTimeMs
   const shard = assemble(env, directory, opened, options, replayed, totals, lastMs)
@@ -162,11 +151,17 @@ export function openShard(env: Env, directory: string, opened: OpenedShard, opti
   return shard
 }
 
+function tellReplay({ work, isFromStart }: ReplayedState, { checkpoint, checkpoints }: ShardOptions): void {
+  const sequence = isFromStart ? 0 : (checkpoint?.row.sequence ?? 0)
+  checkpoints?.tell('info', 'replayed', { checkpoint: sequence, ...work })
+}
+
 /** The marks before may tell of places that were cut: from here on the last one tells what is there. */
 function markOpening(shard: Shard, synced: Position, pagesSynced: Position): void {
   const { events, state, totals, clock, syncing } = shard
   const { shardMs } = clock.now()
-  events.mark(shardMs, synced, pagesSynced, state.digest.bytes(), encodeTotals(totals))
+  const { sequence } = events.mark(shardMs, synced, pagesSynced, state.digest.bytes(), encodeTotals(totals))
+  noteMark(shard, sequence, shardMs)
   events.write()
   clock.lastRecordMs = shardMs
   syncing.hasNews = false
