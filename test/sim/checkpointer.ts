@@ -15,9 +15,9 @@ export function createCheckpointer(disk: SimulatedDisk, time: VirtualTime, chanc
     chance.percent(10) ? { kind: 'failed', why: 'the thread has died' } : buildCheckpoint(disk, job)
   return {
     build: (job, done) => {
-      time.after(chance.pick([1, 50, 2000]), () => {
+      time.after(chance.pick([0, 50, 2000]), () => {
         const built = building(job)
-        time.after(chance.pick([1, 30, 1000]), () => done(built))
+        time.after(chance.pick([0, 30, 1000]), () => done(built))
       })
     },
   }

@@ -44,6 +44,8 @@ const STEPS_MAX = 400_000
 const ANSWERED = 1
 const IDENTITY = { crawlId: new Uint8Array(16).fill(7), shard: 0, generation: 0 }
 
+/** Per cent of the rows of checkpoints at which power is lost. */
+const POWER_LOST_AT_ROW = 10
 const LOCKED = new CrawlError('DISK_FAILED', 'database is locked')
 
 export interface Figures {
@@ -219,7 +221,15 @@ class Simulation {
   /** Of checkpoints being built all may go wrong but one thing: replay gives what the crawl had. */
   private hear(level: string, text: string, sequence: string | number | undefined): void {
     assert.notEqual(level, 'error', text)
-    if (text === 'checkpoint') this.built.add(Number(sequence))
+    if (text !== 'checkpoint') return
+    this.built.add(Number(sequence))
+    // Where a row tells of more than the disk has, it is seen if power is lost right then.
+    const { checkpointChance } = this.world
+    if (checkpointChance.percent(POWER_LOST_AT_ROW)) this.time.after(0, () => this.losePower())
+  }
+
+  private losePower(): void {
+    if (this.shard !== undefined) throw new Death('power')
   }
 
   private begin(shard: Shard): void {
