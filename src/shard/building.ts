@@ -10,20 +10,21 @@ import type { State } from '../core/state.ts'
 import type { CheckpointBuild, CheckpointJob, MarkedPlace } from '../env/checkpointer.ts'
 import type { Checkpoint } from '../env/checkpoints.ts'
 import type { Disk } from '../env/disk.ts'
-import { comparePositions, type Position } from '../log/format.ts'
+import { comparePositions } from '../log/format.ts'
 import type { OpenedLog } from '../log/opened.ts'
 import { openLog } from '../log/recover.ts'
 import { imagePathOf, loadFirstOf } from './checkpoint.ts'
 import { EVENTS_LOG, eventsDirectoryOf } from './events-log.ts'
 import { writeImage } from './image.ts'
-import { replayFrom } from './replay.ts'
+import { keysBetween, replayFrom } from './replay.ts'
 
 /**
  * Builds the checkpoint at a mark. Its row is the caller's to write.
  *
  * Errors: none but a programmer's; what disk and log have against it is told.
- * Cost: a scan of the last segment, one read of an image, replay of the log behind it, one write of an image; memory as
- * the state has.
+ * Cost: a scan of the last segment, two reads of an image, replay of the log behind it, one write of an image. Of URLs and
+ * contents memory holds those that the log behind the image speaks of; of hosts all. Without a checkpoint to go on from it
+ * holds the whole state.
  */
 export function buildCheckpoint(disk: Disk, job: CheckpointJob): CheckpointBuild {
   let log: OpenedLog | undefined
@@ -41,13 +42,15 @@ export function buildCheckpoint(disk: Disk, job: CheckpointJob): CheckpointBuild
 
 function build(disk: Disk, { directory, mark, known }: CheckpointJob, log: OpenedLog): CheckpointBuild {
   const messages: string[] = []
-  const loaded = loadFirstOf(known, disk, directory, log, (message) => messages.push(message))
+  const tell = (message: string): void => void messages.push(message)
   const place = { segment: mark.segment, position: mark.position }
+  const loaded = loadFirstOf(known, disk, directory, log, tell, (from) => keysBetween(log, from, place))
   const { state, work, isFromStart } = replayFrom(log, loaded, { until: place })
   if (isFromStart && loaded !== undefined)
-    messages.push(`Checkpoint ${loaded.row.sequence} and the log behind it do not fit; it is not gone on from.`)
+    tell(`Checkpoint ${loaded.row.sequence} and the log behind it do not fit; it is not gone on from.`)
   if (state.digest.toHex() !== mark.digest) return { kind: 'differs', why: differenceAt(mark, state) }
-  const checkpoint = writeState(disk, directory, mark, place, state)
+  const before = isFromStart ? undefined : loaded?.row.path
+  const checkpoint = writeState(disk, directory, mark, state, before)
   return { kind: 'built', checkpoint, ...work, messages }
 }
 
@@ -58,13 +61,14 @@ function differenceAt({ sequence, digest }: MarkedPlace, state: State): string {
 function writeState(
   disk: Disk,
   directory: string,
-  { shard, generation, sequence, timeMs }: MarkedPlace,
-  position: Position,
+  { shard, generation, segment, position, sequence, timeMs }: MarkedPlace,
   state: State,
+  before: string | undefined,
 ): Omit<Checkpoint, 'createdMs'> {
   const path = imagePathOf(sequence)
   disk.makeDirectory(`${directory}/${path.slice(0, path.lastIndexOf('/'))}`)
-  const place = { shard, generation, position, sequence, timeMs }
-  const { digest, bytes, checksum } = writeImage(state, disk, `${directory}/${path}`, place)
-  return { shard, ...position, sequence, timeMs, digest, path, bytes, checksum }
+  const place = { shard, generation, position: { segment, position }, sequence, timeMs }
+  const imageBefore = before && `${directory}/${before}`
+  const { digest, bytes, checksum } = writeImage(state, disk, `${directory}/${path}`, place, imageBefore)
+  return { shard, segment, position, sequence, timeMs, digest, path, bytes, checksum }
 }

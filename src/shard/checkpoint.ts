@@ -12,6 +12,7 @@ import type { Disk } from '../env/disk.ts'
 import { comparePositions, ITEM_AT, ITEM_WORDS, itemKind, KIND, type Position } from '../log/format.ts'
 import { decodeMark, type Mark } from '../log/mark.ts'
 import type { OpenedLog } from '../log/opened.ts'
+import type { OrderedTable } from '../tables/ordered.ts'
 import { imageBytesOf, readImage, writeImage } from './image.ts'
 import type { ImageFacts } from './image-facts.ts'
 import { checkpointsToKeep } from './kept-checkpoints.ts'
@@ -154,16 +155,22 @@ export function loadCheckpoint(
   return loadFirstOf(known, disk, directory, opened.events, tell)
 }
 
-/** The state of the first of these checkpoints that is sound and fits the log. Costs and errors: as `loadCheckpoint`. */
+/**
+ * The state of the first of these checkpoints that is sound and fits the log.
+ *
+ * @param wantedFrom  keys of the URLs and contents that are needed of one that stands there; default all
+ * Costs and errors: as `loadCheckpoint`.
+ */
 export function loadFirstOf(
   known: readonly Checkpoint[],
   disk: Disk,
   directory: string,
   log: OpenedLog,
   tell: (message: string) => void,
+  wantedFrom?: (from: Position) => OrderedTable,
 ): LoadedCheckpoint | undefined {
   for (const checkpoint of known) {
-    const loaded = tryCheckpoint(disk, directory, log, checkpoint)
+    const loaded = tryCheckpoint(disk, directory, log, checkpoint, wantedFrom)
     if (typeof loaded !== 'string') return loaded
     tell(`Checkpoint ${checkpoint.sequence} of shard ${checkpoint.shard} is not used: ${loaded}.`)
   }
@@ -195,12 +202,15 @@ function tryCheckpoint(
   directory: string,
   log: OpenedLog,
   checkpoint: Checkpoint,
+  wantedFrom?: (from: Position) => OrderedTable,
 ): LoadedCheckpoint | string {
   const from = { segment: checkpoint.segment, position: checkpoint.position }
   const mark = markAt(log, from)
   if (mark === undefined) return 'no mark of the log stands at its place'
   if (Buffer.from(mark.digest).toString('hex') !== checkpoint.digest) return 'the log has another digest there'
-  const image = readImage(disk, `${directory}/${checkpoint.path}`)
+  const wanted = wantedFrom?.(from)
+  const image = readImage(disk, `${directory}/${checkpoint.path}`, wanted)
+  wanted?.clear()
   if (image.kind === 'unusable') return image.why
   const difference = compareFacts(image.facts, checkpoint, log)
   return difference === undefined

@@ -76,6 +76,23 @@ test('each is made from the one before and the log between', () => {
   assert.ok(replayed.every((items) => items > 0))
 })
 
+test('an image made from the one before is byte for byte the one made from the whole log', () => {
+  let compared = 0
+  const build: typeof buildCheckpoint = (disk, job) => {
+    const built = buildCheckpoint(disk, job)
+    assert.ok(built.kind === 'built')
+    const path = `/crawl/${built.checkpoint.path}`
+    const image = (disk as SimulatedDisk).peek(path)
+    const fromStart = buildCheckpoint(disk, { ...job, known: [] })
+    assert.deepEqual((disk as SimulatedDisk).peek(path), image)
+    assert.deepEqual(fromStart.kind === 'built' && fromStart.checkpoint, built.checkpoint)
+    if (job.known.length > 0) compared++
+    return built
+  }
+  crawlWith({}, { build })
+  assert.ok(compared >= 4)
+})
+
 test('a checkpoint stands behind a mark that is durable when its row is written', () => {
   const jobs: CheckpointJob[] = []
   const { disk, store } = crawlWith(
