@@ -9,10 +9,11 @@
  * model, states, answers and bodies those of a crawl that nobody disturbed; no request without a claim, no claim
  * again but for a retry or for a death at which the URL was in flight.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { layoutOf } from '../src/crawl/layout.ts'
 import { compareRequests, compareWithModel, compareWithUndisturbed, type UrlLine, urlsOf } from './checks/comparing.ts'
 import { type CrawlFacts, factsOfCrawl } from './checks/crawl-facts.ts'
 import { compareWithReplay, type Life, live, type Moment, type Phase } from './checks/killing.ts'
@@ -34,6 +35,9 @@ export interface CrashReport {
   readonly kills: Record<Phase, number>
   /** Lives that ended before they could be killed. */
   escapes: number
+  /** Checkpoints built while crawling, and openings that went on from one of these. */
+  checkpoints: number
+  resumedByCheckpoint: number
   /** Statuses compared with the replay up to their record. */
   statuses: number
   requests: number
@@ -44,7 +48,8 @@ export interface CrashReport {
   readonly differences: string[]
 }
 
-const START = ['--delay', '10ms', '--delay-max', '100ms', '--min-free', '0']
+/** A checkpoint is built as often as there are marks, so that one is under way at most deaths. */
+const START = ['--delay', '10ms', '--delay-max', '100ms', '--min-free', '0', '--checkpoint-after', '0']
 /** Small segments, so that some are sealed and compressed in every life. */
 const SEGMENT_BYTES = '65536'
 
@@ -54,6 +59,8 @@ export async function crash(options: CrashOptions): Promise<CrashReport> {
     crawls: 0,
     kills: { 'start-up': 0, replay: 0, crawl: 0, seal: 0, stop: 0 },
     escapes: 0,
+    checkpoints: 0,
+    resumedByCheckpoint: 0,
     statuses: 0,
     requests: 0,
     again: 0,
@@ -126,6 +133,7 @@ async function crawlDisturbed(
     if (life.status !== undefined) compareStatus(root, life, report, say)
   }
   const requests = await web.stop()
+  countCheckpoints(root, report)
   await compareEnd(root, requests, web.expected, wanted, report, say)
   if (report.differences.length === 0) rmSync(folder, { recursive: true })
 }
@@ -157,6 +165,19 @@ function compareStatus(root: string, { status }: Life, report: CrashReport, say:
   } catch (error) {
     say(`status at ${status.seq}: ${(error as Error).message}`)
   }
+}
+
+/** What crawler.log tells of checkpoints; one saved by a stop replayed nothing. */
+function countCheckpoints(root: string, report: CrashReport): void {
+  const built = new Set<number>()
+  for (const line of readFileSync(layoutOf(root).log, 'utf8').split('\n')) {
+    const isTold = line.includes('"msg":"checkpoint"') || line.includes('"msg":"replayed"')
+    if (!isTold || !line.endsWith('}')) continue
+    const { msg, sequence, items, checkpoint } = JSON.parse(line) as Record<string, unknown>
+    if (msg === 'replayed' && built.has(Number(checkpoint))) report.resumedByCheckpoint++
+    if (msg === 'checkpoint' && Number(items) > 0) built.add(Number(sequence))
+  }
+  report.checkpoints += built.size
 }
 
 async function compareEnd(

@@ -71,7 +71,17 @@ function firstLines({ failure }: Outcome): string {
 }
 
 function summary(outcomes: readonly Outcome[]): string {
-  const sum = { urls: 0, requests: 0, records: 0, deaths: 0, stops: 0, checkpoints: 0, virtualMs: 0 }
+  const sum = {
+    urls: 0,
+    requests: 0,
+    records: 0,
+    deaths: 0,
+    stops: 0,
+    checkpoints: 0,
+    built: 0,
+    builds: 0,
+    virtualMs: 0,
+  }
   for (const { figures } of outcomes) {
     if (figures !== undefined) for (const key of Object.keys(sum) as Array<keyof typeof sum>) sum[key] += figures[key]
   }
@@ -79,6 +89,7 @@ function summary(outcomes: readonly Outcome[]): string {
   const hours = (sum.virtualMs / 3_600_000).toFixed(1)
   return (
     `${outcomes.length} seeds, ${failed} failed: ${sum.urls} URLs, ${sum.requests} requests, ${sum.records} records, ` +
-    `${sum.deaths} deaths, ${sum.stops} stops, ${sum.checkpoints} openings by checkpoint, ${hours} simulated hours`
+    `${sum.deaths} deaths, ${sum.stops} stops, ${sum.checkpoints} openings by checkpoint, ` +
+    `${sum.built} of them by one built while crawling, ${sum.builds} such were built, ${hours} simulated hours`
   )
 }

@@ -89,6 +89,7 @@ function env(): Env {
     },
     decodeContent,
     sealer: { rewrite: (_directory, _number, done) => setImmediate(() => done(new Error('not here'))) },
+    checkpointer: { build: (_job, done) => setImmediate(() => done({ kind: 'failed', why: 'not here' })) },
   }
 }
 

@@ -97,6 +97,7 @@ export function createSampleEnv(disk: SimulatedDisk): Env {
         })
       },
     },
+    checkpointer: { build: (_job, done) => void clock.after(0, () => done({ kind: 'failed', why: 'not here' })) },
   }
 }
 

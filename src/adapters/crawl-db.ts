@@ -14,6 +14,9 @@ import { isBusy, sqliteError } from './sqlite-error.ts'
 /** How long another connection is waited for, milliseconds: beyond that the loop would pause for too long. */
 const BUSY_MS_MAX = 200
 
+/** SQLite's name for a database without a file. */
+const IN_MEMORY = ':memory:'
+
 /** Files that SQLite keeps beside a database; a journal left behind would be played back into the next one. */
 const COMPANIONS = ['', '-journal', '-wal', '-shm'] as const
 
@@ -72,9 +75,9 @@ function setAside(path: string): string {
 }
 
 function inMemory(): CrawlDb {
-  const database = new Database(':memory:')
+  const database = new Database(IN_MEMORY)
   migrate(database)
-  return new CrawlDb(database, ':memory:')
+  return new CrawlDb(database, IN_MEMORY)
 }
 
 function open(path: string, mode: 'read' | 'write'): CrawlDb {
@@ -105,6 +108,10 @@ export class CrawlDb implements CheckpointStore {
     this.database = database
     this.path = path
     this.statements = prepare(database)
+  }
+
+  get isLasting(): boolean {
+    return this.path !== IN_MEMORY
   }
 
   /** Undefined in a new database. */

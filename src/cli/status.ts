@@ -11,6 +11,7 @@ import type { LiveReport, Status } from '../crawl/status.ts'
 import { type WaitingHosts, waitingHosts } from '../crawl/waiting-hosts.ts'
 import { hostNameOf } from '../shard/link-source.ts'
 import { totalsAt } from '../shard/replay.ts'
+import { replayMsOf } from '../shard/replay-work.ts'
 import type { Totals } from '../shard/totals.ts'
 import { ask } from './asking.ts'
 import type { Arguments } from './command.ts'
@@ -42,12 +43,12 @@ interface View {
   readonly cost: ReplayCost
 }
 
-function viewOfLive(layout: Layout, { status, pages, waiting }: LiveReport): View {
+function viewOfLive(layout: Layout, { status, pages, waiting, cost }: LiveReport): View {
   const owner = readOwner(layout.root)
   const how = owner === undefined ? 'running' : `running since ${owner.started}, process ${owner.pid}`
   return withLogs(layout, ({ events, end }) => {
     const totals = totalsAt(events, end)
-    return { how, status, pages, waiting, totals, rates: ratesOf(events, totals), cost: costOf(layout, events) }
+    return { how, status, pages, waiting, totals, rates: ratesOf(events, totals), cost }
   })
 }
 
@@ -73,9 +74,6 @@ function costOf(layout: Layout, log: PastCrawl['logs']['events']): ReplayCost {
   }
 }
 
-/** Items per second that a replay is reckoned with. */
-const ITEMS_PER_SECOND = 3_000_000
-
 type Row = readonly [name: string, value: string]
 
 function linesOf(root: string, view: View): string[] {
@@ -99,7 +97,10 @@ function linesOf(root: string, view: View): string[] {
     ...waitingRows(waiting),
     ...reasonRows(view.totals),
     ['checkpoint', checkpointText(cost)],
-    ['replay', `${count(cost.items)} items from the start, about ${duration((cost.items * 1000) / ITEMS_PER_SECOND)}`],
+    [
+      'replay',
+      `${count(cost.items)} items from the start, about ${duration(replayMsOf({ items: cost.items, records: 0 }))}`,
+    ],
     ['digest', status.digest],
   ]
   return labelled(rows)
@@ -129,7 +130,8 @@ function reasonRows({ byReason }: Totals): Row[] {
 function checkpointText({ checkpoint, itemsAfterCheckpoint }: ReplayCost): string {
   if (checkpoint === undefined || itemsAfterCheckpoint === undefined) return 'none yet'
   const agoMs = Math.max(0, Date.now() - checkpoint.createdMs)
-  return `at record ${count(checkpoint.sequence)}, ${duration(agoMs)} ago; ${count(itemsAfterCheckpoint)} items behind it`
+  const place = `at record ${count(checkpoint.sequence)}, ${bytes(checkpoint.bytes)}, ${duration(agoMs)} ago`
+  return `${place}; ${count(itemsAfterCheckpoint)} items behind it`
 }
 
 /** Status of a crawl that nobody runs, and how it stands. Shared with `list`. Errors: as `readCrawl`. */

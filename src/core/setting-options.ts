@@ -106,6 +106,13 @@ export const SETTING_OPTIONS: { readonly [K in keyof Settings]: SettingOption } 
   insecure: flag('insecure', 'Accept bad TLS certificates'),
   durabilityMs: duration('durability', 0, 3_600_000, 'Most time a record may wait for its sync'),
   freeBytesMin: size('min-free', 0, MOST, 'Stop where the disk has less room than this'),
+  checkpointAfterMs: duration(
+    'checkpoint-after',
+    0,
+    TIMER_MS_MAX,
+    'Checkpoint when a replay of the rest takes so long',
+  ),
+  checkpointBytesMax: size('checkpoint-bytes', 0, MOST, 'Most room for images of checkpoints'),
   graph: flag('graph', 'Record links to URLs already known'),
   keepRefused: flag('keep-refused', 'Record links that were turned away'),
   shards: count('shards', 1, 1024, 'Parts the hosts are divided into; fixed at the start'),

@@ -104,6 +104,13 @@ export interface Settings {
   readonly durabilityMs: number
   /** Free bytes of the file system below which the crawl stops. Default: 1 GiB. */
   readonly freeBytesMin: number
+  /**
+   * A checkpoint is made while crawling when the replay of what lies behind the last one is reckoned to take this long,
+   * and half as long as reading that one's image; milliseconds. Default: 1 second, about 3 million KEY items.
+   */
+  readonly checkpointAfterMs: number
+  /** Bytes of all images of checkpoints, at most; the newest two are kept whatever their size. Default: 4 GiB. */
+  readonly checkpointBytesMax: number
   /** Whether a page's record lists its links to URLs already known. Default: true. */
   readonly graph: boolean
   /** Whether a page's record lists the links turned away. Default: false. */
@@ -184,6 +191,8 @@ export const DEFAULTS: Settings = {
   insecure: false,
   durabilityMs: 100,
   freeBytesMin: GiB,
+  checkpointAfterMs: 1000,
+  checkpointBytesMax: 4 * GiB,
   graph: true,
   keepRefused: false,
   shards: 1,

@@ -1,4 +1,5 @@
 /** The real world: the `env` of a running crawl, made of adapters. */
+import { createCheckpointer, type ThreadedCheckpointer } from '../adapters/checkpointer.ts'
 import { createClock } from '../adapters/clock.ts'
 import { decodeContent } from '../adapters/content.ts'
 import { nodeDisk } from '../adapters/disk.ts'
@@ -10,7 +11,8 @@ import type { Settings } from '../core/settings.ts'
 import type { Env } from '../env/env.ts'
 
 export interface RealEnv extends Env {
-  /** Ends look-ups and waits for the compression under way. */
+  readonly checkpointer: ThreadedCheckpointer
+  /** Ends look-ups, gives up the checkpoint being built and waits for the compression under way. */
   close(): Promise<void>
 }
 
@@ -18,6 +20,7 @@ export function createEnv(settings: Settings): RealEnv {
   const clock = createClock()
   const resolver = createResolver({ servers: settings.dnsServers, clock })
   const sealer = createSealer()
+  const checkpointer = createCheckpointer()
   return {
     clock,
     random: createRandom(),
@@ -26,8 +29,10 @@ export function createEnv(settings: Settings): RealEnv {
     resolver,
     decodeContent,
     sealer,
+    checkpointer,
     close: async () => {
       resolver.stop()
+      await checkpointer.close()
       await sealer.close()
     },
   }

@@ -5,6 +5,7 @@
 import { startCompactor } from '../adapters/compactor.ts'
 import type { CheckpointStore } from '../env/checkpoints.ts'
 import { renewCheckpoints } from '../shard/checkpoint.ts'
+import { goOnFrom } from '../shard/checkpointing.ts'
 import { removeOtherGenerations } from '../shard/generations.ts'
 import { sealForCompaction, takeOver } from '../shard/live-compaction.ts'
 import type { Shard } from '../shard/shard-parts.ts'
@@ -53,6 +54,7 @@ export class LiveCompaction {
     const { env, directory } = shard
     const segment =
       keepMs === undefined ? await new Promise<number>((done) => sealForCompaction(shard, done)) : undefined
+    const sealedAt = keepMs === undefined ? { ...shard.work } : { items: 0, records: 0 }
     this.#running = startCompactor({
       directory,
       database: this.#layout.database,
@@ -71,7 +73,9 @@ export class LiveCompaction {
     takeOver(shard, plan, () => commitGeneration(env.disk, this.#layout, plan.to, horizon, crawlId))
     this.#generation = plan.to
     this.#hasMoved = true
-    if (checkpoint !== undefined) renewCheckpoints(env.disk, directory, this.#store, () => checkpoint)
+    if (checkpoint !== undefined)
+      renewCheckpoints(env.disk, directory, this.#store, shard.state.settings.checkpointBytesMax, () => checkpoint)
+    goOnFrom(shard, checkpoint, sealedAt)
     return this.#report(true, '', written.bytesBefore, written.bytesAfter)
   }
 

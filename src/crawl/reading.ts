@@ -6,7 +6,7 @@
 import { openCrawlDb } from '../adapters/crawl-db.ts'
 import { CrawlError } from '../base/errors.ts'
 import { KIND } from '../core/kind.ts'
-import type { Settings } from '../core/settings.ts'
+import { DEFAULTS, type Settings } from '../core/settings.ts'
 import type { State } from '../core/state.ts'
 import type { Disk } from '../env/disk.ts'
 import { ITEM_AT, ITEM_WORDS, itemKind } from '../log/format.ts'
@@ -14,9 +14,10 @@ import type { OpenedLog } from '../log/opened.ts'
 import { openLog } from '../log/recover.ts'
 import { loadCheckpoint } from '../shard/checkpoint.ts'
 import { type Cut, cutAtEnd, cutAtSequence, cutAtTime } from '../shard/cut.ts'
+import { EVENTS_LOG } from '../shard/events-log.ts'
 import { generationIn, logDirectory } from '../shard/generations.ts'
 import { readEvent } from '../shard/link-source.ts'
-import { EVENTS_LOG, type OpenedShard, openShardLogs } from '../shard/opening.ts'
+import { type OpenedShard, openShardLogs } from '../shard/opening.ts'
 import { replayFrom, totalsAt } from '../shard/replay.ts'
 import type { Totals } from '../shard/totals.ts'
 import type { Layout } from './layout.ts'
@@ -63,16 +64,21 @@ function identityIn(log: OpenedLog): CrawlIdentity | undefined {
       const kind = itemKind(words[at + ITEM_AT.kindAndArg])
       if (kind !== KIND.open && kind !== KIND.control) continue
       const event = readEvent(log, number, words[at + ITEM_AT.position])
-      if (event.kind === KIND.control) settings ??= JSON.parse(event.settings) as Settings
+      if (event.kind === KIND.control) settings ??= settingsOf(event.settings)
       if (event.kind !== KIND.open) continue
       return {
         crawlId: header.crawlId,
-        settings: settings ?? (JSON.parse(event.settings) as Settings),
+        settings: settings ?? settingsOf(event.settings),
         version: event.version,
       }
     }
   }
   return undefined
+}
+
+/** Settings as recorded; those that came with a later version have their defaults. */
+function settingsOf(json: string): Settings {
+  return { ...DEFAULTS, ...(JSON.parse(json) as Settings) }
 }
 
 /** Which past is asked for. */
@@ -123,13 +129,21 @@ function readPast(
   }
   const cut = cutOf(logs, until)
   const checkpoint = isFromStart ? undefined : checkpointFor(disk, layout, logs, cut)
-  const { state, items } = replayFrom(logs.events, checkpoint, {
+  const { state, work } = replayFrom(logs.events, checkpoint, {
     until: cut.position,
     ...(onProgress === undefined ? {} : { onProgress }),
   })
   const totals = totalsAt(logs.events, cut.position)
   const messages = [...logs.messages, ...keyMessages(logs.events)]
-  return { state, totals, cut, logs, messages, items, status: statusOf(state, totals, cut.sequence, cut.timeMs) }
+  return {
+    state,
+    totals,
+    cut,
+    logs,
+    messages,
+    items: work.items,
+    status: statusOf(state, totals, cut.sequence, cut.timeMs),
+  }
 }
 
 /** The newest checkpoint that lies before the cut; none is no trouble, replay is longer then. */

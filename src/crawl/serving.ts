@@ -3,6 +3,7 @@
 import { checkUrl } from './checking.ts'
 import { listenForControl } from './control.ts'
 import type { LiveCompaction } from './live-compacting.ts'
+import { liveReplayCostOf } from './replay-cost.ts'
 import { retryIn } from './retrying.ts'
 import type { RunningCrawl } from './running.ts'
 import type { LiveReport } from './status.ts'
@@ -42,7 +43,7 @@ export function serveControl(
 async function reportOf(crawl: RunningCrawl): Promise<LiveReport> {
   const { state, source, clock } = crawl.shard
   const waiting = waitingHosts(state, (host) => source.hostName(host), clock.now().shardMs)
-  return { status: await crawl.status(), pages: state.pages, waiting }
+  return { status: await crawl.status(), pages: state.pages, waiting, cost: liveReplayCostOf(crawl.shard) }
 }
 
 function textOf(value: unknown): string | undefined {

@@ -10,8 +10,11 @@ import { nodeDisk } from '../adapters/disk.ts'
 import { acquireLock, type DirLock } from '../adapters/lock.ts'
 import { CrawlError } from '../base/errors.ts'
 import { changeSettings, type Settings } from '../core/settings.ts'
-import { loadCheckpoint, saveCheckpoint } from '../shard/checkpoint.ts'
+import type { CheckpointStore } from '../env/checkpoints.ts'
+import { canSaveInTime, loadCheckpoint, SAVE_MS_MAX, saveCheckpoint } from '../shard/checkpoint.ts'
+import { untilBuilt } from '../shard/checkpointing.ts'
 import { openShard, openShardLogs } from '../shard/opening.ts'
+import type { Shard } from '../shard/shard-parts.ts'
 import { closeShard } from '../shard/stopping.ts'
 import { socketPathOf } from './control.ts'
 import { createEnv, type RealEnv } from './env.ts'
@@ -139,6 +142,7 @@ async function begin(beginning: Beginning): Promise<OpenCrawl> {
     settings: JSON.stringify(settings),
     act,
     ...(checkpoint === undefined ? {} : { checkpoint }),
+    checkpoints: { store: database.store, tell: listener.onMessage },
     ...(listener.onReplay === undefined ? {} : { onProgress: listener.onReplay }),
     ...segmentBytes(),
   })
@@ -151,13 +155,34 @@ async function begin(beginning: Beginning): Promise<OpenCrawl> {
     close: async () => {
       control.close()
       if (!shard.hasEnded) closeShard(shard, 'closed')
-      if (!compaction.hasMoved) saveCheckpoint(shard, database.store)
+      await checkpointAtEnd(shard, env, database.store, listener, compaction.hasMoved)
       await compaction.close()
       database.store.close()
       await env.close()
       lock.release()
     },
   }
+}
+
+/**
+ * A state that is written within 2 seconds is saved, and what is being built is given up for it: it knows less. Of a
+ * larger one, and of one that names places of an older generation, the checkpoint being built gets that time to be finished.
+ */
+async function checkpointAtEnd(
+  shard: Shard,
+  env: RealEnv,
+  store: CheckpointStore,
+  { onMessage }: CrawlListener,
+  hasMoved: boolean,
+): Promise<void> {
+  if (hasMoved || !canSaveInTime(shard)) await untilBuilt(shard, SAVE_MS_MAX)
+  await env.checkpointer.close()
+  if (hasMoved) return
+  const startedMs = env.clock.monotonicMs()
+  const saved = saveCheckpoint(shard, store)
+  if (saved.kind === 'skipped') return
+  const { sequence, bytes } = saved.checkpoint
+  onMessage('info', 'checkpoint', { sequence, bytes, ms: Math.round(env.clock.monotonicMs() - startedMs), items: 0 })
 }
 
 function makeRoot(root: string): void {

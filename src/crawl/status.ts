@@ -1,6 +1,7 @@
 /** What a crawl says of itself: the figures of `status`, `replay` and the end of `start`. Frozen in the README. */
 import { type State, URL_STATE } from '../core/state.ts'
 import type { Totals } from '../shard/totals.ts'
+import type { ReplayCost } from './replay-cost.ts'
 import type { WaitingHosts } from './waiting-hosts.ts'
 
 export interface Status {
@@ -34,6 +35,7 @@ export interface LiveReport {
   /** Answers with a stored 2xx body. */
   readonly pages: number
   readonly waiting: WaitingHosts
+  readonly cost: ReplayCost
 }
 
 export function statusOf(state: State, totals: Totals, sequence: number, lastMs: number): Status {

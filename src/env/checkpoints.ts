@@ -27,6 +27,8 @@ export interface Checkpoint {
 
 /** Methods throw a CrawlError (DISK_FAILED, DISK_FULL) where the store cannot be used now; nothing is changed then. */
 export interface CheckpointStore {
+  /** Whether rows outlive the process: not where the file could not be used and memory stands in for it. */
+  readonly isLasting: boolean
   /** The last one of a shard; undefined where there is none. */
   newestCheckpoint(shard: number): Checkpoint | undefined
   /** Those of a shard at or before a place, newest first. */

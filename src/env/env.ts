@@ -2,6 +2,7 @@
  * The one door to the outside world. Two implementations: the real one (`crawl/`, made of `adapters/`) and the
  * simulator's, which runs whole crawls in virtual time from a seed.
  */
+import type { Checkpointer } from './checkpointer.ts'
 import type { Clock } from './clock.ts'
 import type { DecodeContent } from './content.ts'
 import type { Disk } from './disk.ts'
@@ -18,4 +19,5 @@ export interface Env {
   readonly resolver: Resolver
   readonly decodeContent: DecodeContent
   readonly sealer: Sealer
+  readonly checkpointer: Checkpointer
 }

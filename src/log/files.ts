@@ -33,6 +33,8 @@ export class LogFiles {
   readonly segments: Segment[] = []
   private readonly open = new Map<string, File>()
   private current: string
+  /** Generation of the directory that the log was moved to. */
+  private movedTo: number | undefined
   /** Directories in which segments up to a number still are for this process, oldest first: a compaction took them over. */
   private readonly left: Array<{ readonly until: number; readonly directory: string }> = []
 
@@ -57,9 +59,15 @@ export class LogFiles {
    * The log goes on in another directory, where the segments behind `until` are linked; those up to it are read from where
    * they were, as whoever knows places in them still does.
    */
-  moveTo(directory: string, until: number): void {
+  moveTo(directory: string, until: number, generation: number): void {
     this.left.push({ until, directory: this.current })
     this.current = directory
+    this.movedTo = generation
+  }
+
+  /** That of the first segment, or of the directory the log was moved to; segments that a compaction left as they were state an earlier one. */
+  get generation(): number {
+    return this.movedTo ?? this.segments[0]?.header.generation ?? 0
   }
 
   get last(): Segment | undefined {

@@ -327,10 +327,10 @@ export class LogWriter extends WrittenLog {
    * Goes on in another directory, to which the segments behind `until` have been linked; those up to it are read from where
    * they were. Nothing is written by it but the reserve.
    */
-  moveTo(directory: string, until: number): void {
+  moveTo(directory: string, until: number, generation: number): void {
     assert(until < this.segment, 'the segment being written stays')
     releaseReserve(this.files)
-    this.files.moveTo(directory, until)
+    this.files.moveTo(directory, until, generation)
     if (this.settings.reserveBytes > 0) fillReserve(this.files, this.settings.reserveBytes)
   }
 

@@ -42,9 +42,9 @@ export abstract class WrittenLog {
     return this.active.segment.header
   }
 
-  /** That of the first segment: segments that a compaction left as they were state an earlier one. */
+  /** Of the files that count now. */
   get generation(): number {
-    return this.files.segments[0]?.header.generation ?? 0
+    return this.files.generation
   }
 
   /**
@@ -91,6 +91,11 @@ export abstract class WrittenLog {
   /** KEY items of the active segment so far, written or not. */
   get itemCount(): number {
     return (this.active.keyBytes + this.items.end * 4) / ITEM_BYTES
+  }
+
+  /** KEY items of the whole log, the batch included. */
+  itemsInAll(): number {
+    return this.files.segments.reduce((sum, { key }) => sum + (key?.bytes ?? 0) / ITEM_BYTES, 0) + this.itemCount
   }
 
   /** Makes the KEY of a sealed segment anew, where it was found wrong. Cost: a scan of the segment. */

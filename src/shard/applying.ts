@@ -53,13 +53,18 @@ function queuedGroups(event: CrawlEvent): readonly LinkGroup[] {
 }
 
 function record(shard: Shard, event: CrawlEvent, now: Now): RecordAddress {
-  const { events, state } = shard
+  const { events, state, work } = shard
   const out = events.begin(event.kind, 0, now.shardMs)
   encodeEvent(out, out.at - AT.body, event)
   itemsOf(event, (key, kind, arg) => events.item(word(key, 0), word(key, 1), word(key, 2), word(key, 3), kind, arg))
   const address = events.end()
   const items = events.lastItems()
-  evolve(state, items, 0, items.length / ITEM_WORDS, address.segment, () => event)
+  const itemCount = items.length / ITEM_WORDS
+  work.items += itemCount
+  evolve(state, items, 0, itemCount, address.segment, () => {
+    work.records++
+    return event
+  })
   addToTotals(shard.totals, event)
   shard.clock.lastRecordMs = now.shardMs
   shard.syncing.hasNews = true

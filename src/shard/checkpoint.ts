@@ -12,27 +12,23 @@ import type { Disk } from '../env/disk.ts'
 import { comparePositions, ITEM_AT, ITEM_WORDS, itemKind, KIND, type Position } from '../log/format.ts'
 import { decodeMark, type Mark } from '../log/mark.ts'
 import type { OpenedLog } from '../log/opened.ts'
+import type { OrderedTable } from '../tables/ordered.ts'
 import { imageBytesOf, readImage, writeImage } from './image.ts'
 import type { ImageFacts, ImagePlace } from './image-facts.ts'
 import { checkpointsToKeep } from './kept-checkpoints.ts'
-import type { OpenedShard } from './opening.ts'
 import { itemAt } from './replay.ts'
 import type { Shard } from './shard-parts.ts'
 
 const IMAGES = 'images'
 
 /** How long saving may take when a shard stops, milliseconds. */
-const SAVE_MS_MAX = 2000
+export const SAVE_MS_MAX = 2000
 /** Bytes of image a millisecond writes and syncs, on a slow disk: what is above SAVE_MS_MAX is not begun. */
 const IMAGE_BYTES_PER_MS = 200_000
-/** Bytes of all images of a shard, at most; the newest two are kept whatever their size. */
-const CHECKPOINT_BYTES_MAX = 4 * 1024 * 1024 * 1024
 
 export interface SaveOptions {
   /** Default SAVE_MS_MAX; infinity for who will wait. */
   readonly saveMsMax?: number
-  /** Default CHECKPOINT_BYTES_MAX. */
-  readonly imagesBytesMax?: number
 }
 
 export type SaveResult =
@@ -50,11 +46,12 @@ export function saveCheckpoint(shard: Shard, store: CheckpointStore, options: Sa
   const { state, env, directory } = shard
   // After a failure memory is ahead of the log: its state is none the log has.
   if (state.isOpen) return skipped('the shard did not end in order')
+  if (!store.isLasting) return skipped('the rows of checkpoints cannot be kept')
   const bytes = imageBytesOf(state)
-  if (bytes > (options.saveMsMax ?? SAVE_MS_MAX) * IMAGE_BYTES_PER_MS)
+  if (!fitsIn(bytes, options.saveMsMax ?? SAVE_MS_MAX))
     return skipped(`an image of ${bytes} bytes takes too long to write`)
   try {
-    if (env.disk.freeBytes(directory) < bytes + state.settings.freeBytesMin) return skipped('the disk is nearly full')
+    if (!hasRoomFor(env.disk, directory, state, bytes)) return skipped('the disk is nearly full')
     const { events, clock } = shard
     const place = {
       shard: events.header.shard,
@@ -64,12 +61,31 @@ export function saveCheckpoint(shard: Shard, store: CheckpointStore, options: Sa
       timeMs: clock.lastRecordMs,
     }
     const checkpoint = writeCheckpoint(state, env.disk, directory, place, store, env.clock.wallMs())
-    tidy(env.disk, directory, store, checkpoint, options.imagesBytesMax ?? CHECKPOINT_BYTES_MAX)
+    tidy(env.disk, directory, store, checkpoint, state.settings.checkpointBytesMax)
     return { kind: 'saved', checkpoint }
   } catch (error) {
     if (!(error instanceof CrawlError)) throw error
     return skipped(error.message)
   }
+}
+
+/** Whether a shard that ends now can save its state at once. */
+export function canSaveInTime({ state }: Shard): boolean {
+  return fitsIn(imageBytesOf(state), SAVE_MS_MAX)
+}
+
+function fitsIn(bytes: number, ms: number): boolean {
+  return bytes <= ms * IMAGE_BYTES_PER_MS
+}
+
+/** Whether an image of so many bytes leaves the room that the crawl itself is to have. */
+export function hasRoomFor(disk: Disk, directory: string, { settings }: State, bytes: number): boolean {
+  return disk.freeBytes(directory) >= bytes + settings.freeBytesMin
+}
+
+/** Of an image, relative to the shard's directory. */
+export function imagePathOf(sequence: number): string {
+  return `${IMAGES}/${sequence}.img`
 }
 
 function skipped(why: string): SaveResult {
@@ -113,13 +129,14 @@ export function renewCheckpoints(
   disk: Disk,
   directory: string,
   store: CheckpointStore,
+  imagesBytesMax: number,
   writeFirst: () => Checkpoint,
 ): string {
   try {
     const checkpoint = writeFirst()
     store.prune(checkpoint.shard, new Set())
     store.addCheckpoint(checkpoint)
-    tidy(disk, directory, store, checkpoint, CHECKPOINT_BYTES_MAX)
+    tidy(disk, directory, store, checkpoint, imagesBytesMax)
     return ''
   } catch (error) {
     if (!(error instanceof CrawlError)) throw error
@@ -131,7 +148,13 @@ export function renewCheckpoints(
  * Forgets what is superfluous and what was set aside, rows first: an image without a row is found and removed by the
  * next tidying.
  */
-function tidy(disk: Disk, directory: string, store: CheckpointStore, newest: Checkpoint, imagesBytesMax: number): void {
+export function tidy(
+  disk: Disk,
+  directory: string,
+  store: CheckpointStore,
+  newest: Checkpoint,
+  imagesBytesMax: number,
+): void {
   const known = store.checkpointsBefore(newest.shard, newest.segment, newest.position)
   const kept = checkpointsToKeep(known, imagesBytesMax)
   store.prune(newest.shard, new Set(kept.map((checkpoint) => checkpoint.sequence)))
@@ -155,6 +178,7 @@ export interface LoadOptions {
 export interface LoadedCheckpoint {
   readonly state: State
   readonly from: Position
+  readonly row: Checkpoint
 }
 
 /**
@@ -168,16 +192,34 @@ export interface LoadedCheckpoint {
 export function loadCheckpoint(
   disk: Disk,
   directory: string,
-  opened: Pick<OpenedShard, 'events' | 'end'>,
+  opened: { readonly events: OpenedLog; readonly end: Position },
   store: CheckpointStore,
   shard: number,
   options: LoadOptions = {},
 ): LoadedCheckpoint | undefined {
   const tell = options.onMessage ?? (() => {})
-  for (const checkpoint of askStore(store, shard, opened.end, options, tell)) {
-    const loaded = tryCheckpoint(disk, directory, opened.events, checkpoint)
+  const known = askStore(store, shard, opened.end, options, tell)
+  return loadFirstOf(known, disk, directory, opened.events, tell)
+}
+
+/**
+ * The state of the first of these checkpoints that is sound and fits the log.
+ *
+ * @param wantedFrom  keys of the URLs and contents that are needed of one that stands there; default all
+ * Costs and errors: as `loadCheckpoint`.
+ */
+export function loadFirstOf(
+  known: readonly Checkpoint[],
+  disk: Disk,
+  directory: string,
+  log: OpenedLog,
+  tell: (message: string) => void,
+  wantedFrom?: (from: Position) => OrderedTable,
+): LoadedCheckpoint | undefined {
+  for (const checkpoint of known) {
+    const loaded = tryCheckpoint(disk, directory, log, checkpoint, wantedFrom)
     if (typeof loaded !== 'string') return loaded
-    tell(`Checkpoint ${checkpoint.sequence} of shard ${shard} is not used: ${loaded}.`)
+    tell(`Checkpoint ${checkpoint.sequence} of shard ${checkpoint.shard} is not used: ${loaded}.`)
   }
   return undefined
 }
@@ -207,15 +249,20 @@ function tryCheckpoint(
   directory: string,
   log: OpenedLog,
   checkpoint: Checkpoint,
+  wantedFrom?: (from: Position) => OrderedTable,
 ): LoadedCheckpoint | string {
   const from = { segment: checkpoint.segment, position: checkpoint.position }
   const mark = markAt(log, from)
   if (mark === undefined) return 'no mark of the log stands at its place'
   if (Buffer.from(mark.digest).toString('hex') !== checkpoint.digest) return 'the log has another digest there'
-  const image = readImage(disk, `${directory}/${checkpoint.path}`)
+  const wanted = wantedFrom?.(from)
+  const image = readImage(disk, `${directory}/${checkpoint.path}`, wanted)
+  wanted?.clear()
   if (image.kind === 'unusable') return image.why
   const difference = compareFacts(image.facts, checkpoint, log)
-  return difference === undefined ? { state: image.state, from } : `its image has another ${difference}`
+  return difference === undefined
+    ? { state: image.state, from, row: checkpoint }
+    : `its image has another ${difference}`
 }
 
 function compareFacts(facts: ImageFacts, checkpoint: Checkpoint, log: OpenedLog): string | undefined {

@@ -169,7 +169,7 @@ function saveFirstCheckpoint(
   written: WrittenGeneration,
   { store, wallMs, onMessage }: CompactShardOptions,
 ): void {
-  const why = renewCheckpoints(disk, directory, store, () =>
+  const why = renewCheckpoints(disk, directory, store, written.state.settings.checkpointBytesMax, () =>
     writeCheckpointImage(written.state, disk, directory, placeOf(written), wallMs),
   )
   if (why !== '') onMessage?.(`No checkpoint was saved: ${why}.`)

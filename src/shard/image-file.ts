@@ -19,6 +19,11 @@ const HEAD_READ_BYTES_MAX = 16
 
 /** Written at once, read ahead. */
 const BUFFER_BYTES = 1024 * 1024
+/**
+ * Written and not synced, at most: with most file systems a sync waits also for what others have written, so the crawl's
+ * own syncs would wait behind a gigabyte of image.
+ */
+const UNSYNCED_BYTES_MAX = 8 * 1024 * 1024
 /** Bytes of a part, at most: a damaged length must not ask for all the memory there is. */
 const PART_BYTES_MAX = 64 * 1024 * 1024
 /** Words of a part of a stream. */
@@ -36,8 +41,9 @@ export class ImageWriter {
   private chain = 0
   private readonly buffer = new Uint8Array(BUFFER_BYTES)
   private buffered = 0
-  /** Bytes given to the file. */
+  /** Bytes given to the file, and how many of them when it was last synced. */
   private flushed = 0
+  private synced = 0
 
   constructor(file: File) {
     this.file = file
@@ -75,15 +81,21 @@ export class ImageWriter {
       this.buffer.set(bytes, this.buffered)
       this.buffered += bytes.length
     } else {
-      this.file.write(bytes, this.flushed)
-      this.flushed += bytes.length
+      this.give(bytes)
     }
   }
 
   private flush(): void {
-    this.file.write(this.buffer.subarray(0, this.buffered), this.flushed)
-    this.flushed += this.buffered
+    this.give(this.buffer.subarray(0, this.buffered))
     this.buffered = 0
+  }
+
+  private give(bytes: Uint8Array): void {
+    this.file.write(bytes, this.flushed)
+    this.flushed += bytes.length
+    if (this.flushed - this.synced < UNSYNCED_BYTES_MAX) return
+    this.file.syncNow()
+    this.synced = this.flushed
   }
 }
 

@@ -33,5 +33,5 @@ export function takeOver(shard: Shard, plan: CompactionPlan, commit: () => void)
   const { disk } = shard.env
   publishGeneration(disk, shard.directory, plan)
   commit()
-  shard.events.moveTo(logDirectory(shard.directory, plan.to), plan.segment)
+  shard.events.moveTo(logDirectory(shard.directory, plan.to), plan.segment, plan.to)
 }

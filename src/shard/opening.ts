@@ -4,44 +4,35 @@
  * Invariant: all that was accepted is synced before anything is done on the strength of it.
  */
 
-import { type Key, keyFromWords, keyOf, word } from '../base/md5.ts'
-import { decodeEvent } from '../core/decode.ts'
+import { type Key, keyFromWords, keyOf } from '../base/md5.ts'
 import type { Link, LinkGroup } from '../core/event.ts'
 import { createFrontier, type Now, scheduleAll } from '../core/frontier.ts'
 import { HOST_FLAG } from '../core/hosts.ts'
-import { itemsOf } from '../core/items.ts'
-import { KIND, KIND_MAX } from '../core/kind.ts'
+import { KIND } from '../core/kind.ts'
 import { REASONS } from '../core/reasons.ts'
 import { type State, segmentOf, URL_WORD } from '../core/state.ts'
 import { hostOf } from '../core/url.ts'
 import { POISON_DEATHS } from '../core/waiting.ts'
+import type { Checkpoint } from '../env/checkpoints.ts'
 import type { Disk } from '../env/disk.ts'
 import type { Env } from '../env/env.ts'
-import { comparePositions, NOWHERE, type Position, ROLE } from '../log/format.ts'
+import { comparePositions, NOWHERE, type Position } from '../log/format.ts'
 import type { LogIdentity, OpenedLog } from '../log/opened.ts'
 import { endOfPage, PAGES_LOG } from '../log/pages.ts'
-import type { ItemsOf } from '../log/rebuild.ts'
 import { openLog } from '../log/recover.ts'
 import { isRewritten } from '../log/segment.ts'
 import { apply } from './applying.ts'
+import { createCheckpointing, noteMark } from './checkpointing.ts'
+import { EVENTS_LOG } from './events-log.ts'
 import { generationIn, logDirectory, removeOtherGenerations } from './generations.ts'
 import { createLinkSource, eventOf } from './link-source.ts'
 import { RateLimit } from './rate-limit.ts'
-import { replayFrom, totalsAt } from './replay.ts'
+import { type ReplayedState, replayFrom, totalsAt } from './replay.ts'
 import { turn } from './shard.ts'
 import { ShardClock } from './shard-clock.ts'
-import type { Shard } from './shard-parts.ts'
+import type { CheckpointKeeping, Shard } from './shard-parts.ts'
 import { createSyncing } from './syncing.ts'
 import { encodeTotals, type Totals } from './totals.ts'
-
-/** KEY items of a record of events, for rebuilding KEY from VAL. */
-const itemsOfRecord: ItemsOf = (record, emit) => {
-  const event = decodeEvent(record.reader(), record.kind, record.flags)
-  if (event === undefined) return
-  itemsOf(event, (key, kind, arg) => emit(word(key, 0), word(key, 1), word(key, 2), word(key, 3), kind, arg))
-}
-
-export const EVENTS_LOG = { role: ROLE.events, kindMax: KIND_MAX, itemsOf: itemsOfRecord } as const
 
 /** Two logs opened together, and how much of the events counts. */
 export interface OpenedShard {
@@ -139,7 +130,9 @@ export interface ShardOptions {
   readonly segmentBytesMax?: number
   readonly onProgress?: (items: number, itemsMax: number) => void
   /** A state that stands at `from` already, from a checkpoint. */
-  readonly checkpoint?: { readonly state: State; readonly from: Position }
+  readonly checkpoint?: { readonly state: State; readonly from: Position; readonly row: Checkpoint }
+  /** Where checkpoints made while crawling are kept; default: none are made. */
+  readonly checkpoints?: CheckpointKeeping
 }
 
 /** Bytes kept aside for the `close` record of a full disk. */
@@ -155,10 +148,12 @@ export function openShard(env: Env, directory: string, opened: OpenedShard, opti
   removeOtherGenerations(env.disk, directory, opened.generation)
   cutToMatch(opened)
   const progress = options.onProgress === undefined ? {} : { onProgress: options.onProgress }
-  const { state } = replayFrom(eventsLog, options.checkpoint, progress)
+  const replayed = replayFrom(eventsLog, options.checkpoint, progress)
+  const { state } = replayed
+  if (!isNew) tellReplay(replayed, options)
   const totals = totalsAt(eventsLog, eventsLog.end)
   const lastMs = eventsLog.lastTimeMs
-  const shard = assemble(env, directory, opened, options, state, totals, lastMs)
+  const shard = assemble(env, directory, opened, options, replayed, totals, lastMs)
   begin(shard, options)
   shard.pages.write()
   shard.events.write()
@@ -178,11 +173,17 @@ export function cutToMatch({ events: eventsLog, pages: pagesLog, end, pagesEnd }
   if (comparePositions(pagesEnd, pagesLog.end) < 0 && !pagesLog.isEmpty) pagesLog.cut(pagesEnd)
 }
 
+function tellReplay({ work, isFromStart }: ReplayedState, { checkpoint, checkpoints }: ShardOptions): void {
+  const sequence = isFromStart ? 0 : (checkpoint?.row.sequence ?? 0)
+  checkpoints?.tell('info', 'replayed', { checkpoint: sequence, ...work })
+}
+
 /** The marks before may tell of places that were cut: from here on the last one tells what is there. */
 function markOpening(shard: Shard, synced: Position, pagesSynced: Position): void {
   const { events, state, totals, clock, syncing } = shard
   const { shardMs } = clock.now()
-  events.mark(shardMs, synced, pagesSynced, state.digest.bytes(), encodeTotals(totals))
+  const { sequence } = events.mark(shardMs, synced, pagesSynced, state.digest.bytes(), encodeTotals(totals))
+  noteMark(shard, sequence, shardMs)
   events.write()
   clock.lastRecordMs = shardMs
   syncing.hasNews = false
@@ -200,7 +201,7 @@ function assemble(
   directory: string,
   opened: OpenedShard,
   options: ShardOptions,
-  state: State,
+  { state, work, isFromStart }: ReplayedState,
   totals: Totals,
   lastMs: number,
 ): Shard {
@@ -234,6 +235,10 @@ function assemble(
       next: pages.segment,
       isRunning: false,
     },
+    work,
+    checkpointing:
+      options.checkpoints &&
+      createCheckpointing(options.checkpoints, isFromStart ? undefined : options.checkpoint?.row),
     rate: new RateLimit(),
     lookups: 0,
     isClaiming: false,

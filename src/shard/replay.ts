@@ -12,7 +12,9 @@ import { createState, type State } from '../core/state.ts'
 import { comparePositions, ITEM_AT, ITEM_BYTES, ITEM_WORDS, itemKind, type Position } from '../log/format.ts'
 import { decodeMark } from '../log/mark.ts'
 import type { OpenedLog } from '../log/opened.ts'
+import { OrderedTable } from '../tables/ordered.ts'
 import { eventOf, readEvent } from './link-source.ts'
+import type { ReplayWork } from './replay-work.ts'
 import { addToTotals, createTotals, decodeTotals, type Totals } from './totals.ts'
 
 export interface ReplayOptions {
@@ -29,22 +31,54 @@ const MARKS_CHECKED_PER_SEGMENT = 4
 
 /**
  * Applies the log to `state`.
- * @returns items applied. Errors: LOG_CORRUPT where the log contradicts itself or a mark's digest.
+ * @returns what was done for it. Errors: LOG_CORRUPT where the log contradicts itself or a mark's digest.
  */
-export function replay(state: State, log: OpenedLog, options: ReplayOptions = {}): number {
+export function replay(state: State, log: OpenedLog, options: ReplayOptions = {}): ReplayWork {
   const itemsMax = options.onProgress === undefined ? 0 : itemsBetween(log, options)
-  let applied = 0
-  for (const { number } of log.segments) {
-    if (options.until !== undefined && number > options.until.segment) break
-    if (options.from !== undefined && number < options.from.segment) continue
-    const words = log.key(number)
-    const first = options.from?.segment === number ? itemAt(words, options.from.position) : 0
-    const last = options.until?.segment === number ? itemAt(words, options.until.position) : words.length / ITEM_WORDS
-    replaySegment(state, log, number, words, first, last)
-    applied += Math.max(0, last - first)
-    options.onProgress?.(applied, itemsMax)
+  const work: ReplayWork = { items: 0, records: 0 }
+  for (const { number, words, first, last } of itemRanges(log, options)) {
+    replaySegment(state, log, number, words, first, last, work)
+    work.items += Math.max(0, last - first)
+    options.onProgress?.(work.items, itemsMax)
   }
-  return applied
+  return work
+}
+
+interface ItemRange {
+  readonly number: number
+  /** KEY of the segment, and the items of it that are meant: from `first` to before `last`. */
+  readonly words: Uint32Array
+  readonly first: number
+  readonly last: number
+}
+
+/** The KEY items between two places, segment by segment. */
+function* itemRanges(log: OpenedLog, { from, until }: Pick<ReplayOptions, 'from' | 'until'>): Generator<ItemRange> {
+  for (const { number } of log.segments) {
+    if (until !== undefined && number > until.segment) break
+    if (from !== undefined && number < from.segment) continue
+    const words = log.key(number)
+    const first = from?.segment === number ? itemAt(words, from.position) : 0
+    const last = until?.segment === number ? itemAt(words, until.position) : words.length / ITEM_WORDS
+    yield { number, words, first, last }
+  }
+}
+
+/**
+ * Keys of all URLs and contents that a replay between two places looks for; those of hosts are among them.
+ * Cost: the KEY files between; 20 to 27 bytes a key.
+ */
+export function keysBetween(log: OpenedLog, from: Position, until: Position): OrderedTable {
+  const keys = new OrderedTable({ valueWords: 0 })
+  for (const { words, first, last } of itemRanges(log, { from, until })) {
+    for (let at = first * ITEM_WORDS; at < last * ITEM_WORDS; at += ITEM_WORDS) {
+      const kind = itemKind(words[at + ITEM_AT.kindAndArg])
+      // A mark's key is none.
+      if (kind !== KIND.mark && kind !== KIND.synced)
+        keys.insert(words[at], words[at + 1], words[at + 2], words[at + 3])
+    }
+  }
+  return keys
 }
 
 /**
@@ -55,17 +89,24 @@ export function replayFrom(
   log: OpenedLog,
   checkpoint: { readonly state: State; readonly from: Position } | undefined,
   options: Omit<ReplayOptions, 'from'>,
-): { readonly state: State; readonly items: number } {
+): ReplayedState {
   if (checkpoint !== undefined) {
     const { state, from } = checkpoint
     try {
-      return { state, items: replay(state, log, { ...options, from }) }
+      return { state, work: replay(state, log, { ...options, from }), isFromStart: false }
     } catch (error) {
       if (!(error instanceof CrawlError && error.code === 'LOG_CORRUPT')) throw error
     }
   }
   const state = createState()
-  return { state, items: replay(state, log, options) }
+  return { state, work: replay(state, log, options), isFromStart: true }
+}
+
+export interface ReplayedState {
+  readonly state: State
+  readonly work: ReplayWork
+  /** There was no checkpoint, or the log behind it did not fit. */
+  readonly isFromStart: boolean
 }
 
 /** Items of the segments that are replayed. */
@@ -100,8 +141,12 @@ function replaySegment(
   words: Uint32Array,
   first: number,
   last: number,
+  work: ReplayWork,
 ): void {
-  const eventAt = rememberingLast((at, position) => readEvent(log, at, position))
+  const eventAt = rememberingLast((at, position) => {
+    work.records++
+    return readEvent(log, at, position)
+  })
   let from = first
   for (const mark of marksToCheck(words, first, last)) {
     evolve(state, words, from, mark, segment, eventAt)

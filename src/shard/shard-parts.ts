@@ -5,11 +5,14 @@ import type { Key } from '../base/md5.ts'
 import type { Claim, LinkSource, RobotsClaim } from '../core/claim.ts'
 import type { Frontier } from '../core/frontier.ts'
 import type { State } from '../core/state.ts'
+import type { MarkedPlace } from '../env/checkpointer.ts'
+import type { Checkpoint, CheckpointStore } from '../env/checkpoints.ts'
 import type { Env } from '../env/env.ts'
 import type { Position } from '../log/format.ts'
 import type { LogWriter } from '../log/writer.ts'
 import type { Arrival } from './arrival.ts'
 import type { RateLimit } from './rate-limit.ts'
+import type { ReplayWork } from './replay-work.ts'
 import type { ShardClock } from './shard-clock.ts'
 import type { Totals } from './totals.ts'
 
@@ -33,6 +36,10 @@ export interface Shard {
   readonly syncing: Syncing
   /** Sealed page segments to be compressed, the first number not looked at, and whether one is being compressed. */
   readonly sealing: { readonly waiting: number[]; next: number; isRunning: boolean }
+  /** What a replay has to do from the checkpoint on with which the shard was opened, to come to where it is now. */
+  readonly work: ReplayWork
+  /** Undefined where no checkpoints are made while it crawls. */
+  readonly checkpointing: Checkpointing | undefined
   readonly rate: RateLimit
   /** Look-ups in flight. */
   lookups: number
@@ -50,6 +57,38 @@ export interface Shard {
   onTurn: () => void
   /** Called once where a write or a sync failed; the shard has ended then. */
   onFailure: (error: unknown) => void
+}
+
+/** Where checkpoints are kept, and who is told of them. */
+export interface CheckpointKeeping {
+  readonly store: CheckpointStore
+  readonly tell: (
+    level: 'info' | 'warn' | 'error',
+    text: string,
+    facts?: Readonly<Record<string, string | number>>,
+  ) => void
+}
+
+/** Checkpoints made while crawling. `…At`: `work` of the shard when the log stood there. */
+export interface Checkpointing extends CheckpointKeeping {
+  /** The last one; undefined where the log was replayed from its start and none was made since. */
+  newest: Checkpoint | undefined
+  coveredAt: Readonly<ReplayWork>
+  /** Where the last was begun, whatever came of it. */
+  triedAt: Readonly<ReplayWork>
+  latestMark: NotedMark | undefined
+  /** The mark before that, which is synced. */
+  durableMark: NotedMark | undefined
+  isBuilding: boolean
+  /** It was said that none could be made. */
+  hasFailed: boolean
+  /** Called when a build has ended. */
+  whenIdle: (() => void) | undefined
+}
+
+export interface NotedMark {
+  readonly mark: MarkedPlace
+  readonly work: Readonly<ReplayWork>
 }
 
 /** Syncs and who waits for them. */

@@ -14,6 +14,7 @@ import { HOST, HOST_FLAG } from '../core/hosts.ts'
 import { URL_STATE } from '../core/state.ts'
 import { apply, observe } from './applying.ts'
 import type { Arrival } from './arrival.ts'
+import { checkpointNext } from './checkpointing.ts'
 import { startFetches } from './fetching.ts'
 import { relinkNext } from './relinking.ts'
 import { sealNext } from './sealing.ts'
@@ -42,6 +43,7 @@ export function turn(shard: Shard): void {
   startFetches(shard, work)
   scheduleSync(shard, arrivals)
   sealNext(shard)
+  checkpointNext(shard)
   if (shard.inbox.length > 0 || (shard.isClaiming && shard.state.relinks.count > 0)) wake(shard)
   else armTimer(shard, now)
   shard.onTurn()

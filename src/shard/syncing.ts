@@ -7,6 +7,7 @@
 import type { Now } from '../core/frontier.ts'
 import { NOWHERE } from '../log/format.ts'
 import type { Arrival } from './arrival.ts'
+import { noteMark } from './checkpointing.ts'
 import { type Shard, type Syncing, wake } from './shard-parts.ts'
 import { encodeTotals } from './totals.ts'
 
@@ -78,6 +79,7 @@ export function appendMark(shard: Shard, now: Now): void {
   const { events: synced, pages } = syncing.returned
   syncing.returned = undefined
   if (synced === NOWHERE) return
-  events.mark(now.shardMs, synced, pages, state.digest.bytes(), encodeTotals(totals))
+  const { sequence } = events.mark(now.shardMs, synced, pages, state.digest.bytes(), encodeTotals(totals))
   shard.clock.lastRecordMs = now.shardMs
+  noteMark(shard, sequence, now.shardMs)
 }

@@ -261,7 +261,7 @@ export class OrderedTable {
    * Cost: one pass in memory, about 40 ns an entry.
    */
   writeImage(write: WriteImage): void {
-    write(headerOf(this.#partitionBits, this.valueWords))
+    this.writeHeader(write)
     for (let partition = 0; partition < this.partitionCount; partition++) this.writePartition(partition, write)
   }
 
@@ -274,12 +274,22 @@ export class OrderedTable {
    */
   readImage(read: ReadImage): boolean {
     this.clear()
-    let whole = acceptsHeader(this.#partitionBits, this.valueWords, read)
+    let whole = this.readHeader(read)
     for (let partition = 0; whole && partition < this.partitionCount; partition++) {
       whole = this.readPartition(partition, read)
     }
     if (!whole) this.clear()
     return whole
+  }
+
+  /** The first piece of an image. */
+  writeHeader(write: WriteImage): void {
+    write(headerOf(this.#partitionBits, this.valueWords))
+  }
+
+  /** Whether an image is one of a table of this shape. */
+  readHeader(read: ReadImage): boolean {
+    return acceptsHeader(this.#partitionBits, this.valueWords, read)
   }
 
   /** One partition's piece of an image: an image is the header and these, from 0 on. Lets a checkpoint hold one at a time. */

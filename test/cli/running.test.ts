@@ -1,6 +1,6 @@
 /** A crawl that runs, and what others may do beside it: ask, add, retry, stop, kill. */
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { crawler, linesOf, linking, newDir, QUICK, type Running, type Site, serve, startCrawler } from './crawler.ts'
@@ -54,6 +54,25 @@ test('beside a running crawl status has the live figures, and others are refused
   }
   release()
   assert.equal((await running.ended).code, 0)
+})
+
+test('a checkpoint made while it crawls is told by status and crawler.log, and a resume goes on from it', async (t) => {
+  const { dir, running, release } = await heldCrawl(t, '--checkpoint-after', '0', '--durability', '0')
+  let shown = ''
+  while (!/^checkpoint +at record \d+, .* items behind it$/m.test(shown))
+    shown = (await crawler(['status', dir])).stdout
+  running.process.kill('SIGKILL')
+  await running.ended
+  const lines = readFileSync(join(dir, 'crawler.log'), 'utf8').split('\n')
+  const told = lines.filter((line) => line.includes('"msg":"checkpoint"')).map((line) => JSON.parse(line))
+  for (const { sequence, bytes, ms, items } of told) assert.ok(sequence > 0 && bytes > 0 && ms >= 0 && items > 0)
+  const after = (await crawler(['status', dir])).stdout
+  assert.match(after, new RegExp(`^checkpoint +at record ${told.at(-1).sequence}, `, 'm'))
+  release()
+  const resumed = await crawler(['resume', dir, '--json'])
+  assert.deepEqual([resumed.code, linesOf(resumed)[0].done], [0, 3], resumed.stderr)
+  const log = readFileSync(join(dir, 'crawler.log'), 'utf8')
+  assert.match(log, new RegExp(`"checkpoint":${told.at(-1).sequence},.*"msg":"replayed"`))
 })
 
 test('a digest that status has shown is the digest of a replay up to its record', async (t) => {

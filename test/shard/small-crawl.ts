@@ -11,10 +11,11 @@ import { stateOf, URL_STATE_NAMES, URL_WORD } from '../../src/core/state.ts'
 import type { Env } from '../../src/env/env.ts'
 import type { Resolution } from '../../src/env/resolver.ts'
 import type { FetchRequest } from '../../src/env/web.ts'
+import { buildCheckpoint } from '../../src/shard/building.ts'
 import { eventOf } from '../../src/shard/link-source.ts'
 import { openShard, openShardLogs } from '../../src/shard/opening.ts'
 import { isFinished } from '../../src/shard/shard.ts'
-import { type Shard, wake } from '../../src/shard/shard-parts.ts'
+import { type CheckpointKeeping, type Shard, wake } from '../../src/shard/shard-parts.ts'
 import { closeShard } from '../../src/shard/stopping.ts'
 import { SimulatedDisk } from '../sim/disk.ts'
 import { VirtualTime } from '../sim/scheduler.ts'
@@ -40,6 +41,12 @@ export interface SmallCrawl {
   readonly dies?: boolean
   readonly segmentBytesMax?: number
   readonly onTurn?: (shard: Shard) => void
+  /** Size of the disk; default: without end. */
+  readonly diskBytes?: number
+  /** Where checkpoints made while crawling go; default: none are made. */
+  readonly checkpoints?: CheckpointKeeping
+  /** What builds them, in the place of `buildCheckpoint`. */
+  readonly build?: typeof buildCheckpoint
   readonly onRequest?: (request: FetchRequest, disk: SimulatedDisk) => void
 }
 
@@ -61,6 +68,7 @@ const START_MS = 1_700_000_000_000
 export function crawl(given: SmallCrawl): Crawled {
   const agenda = given.after?.agenda ?? new VirtualTime()
   const disk = given.after?.disk ?? new SimulatedDisk((run) => agenda.after(1, run))
+  if (given.diskBytes !== undefined) disk.budgetBytes = given.diskBytes
   const requests: Array<{ url: string; address: string; atMs: number }> = []
   const times = given.after?.times ?? new Map<string, number>()
   const startMs = agenda.nowMs
@@ -96,6 +104,9 @@ export function crawl(given: SmallCrawl): Crawled {
     },
     decodeContent,
     sealer: { rewrite: (_directory, _number, done) => void agenda.after(1, () => done(new Error('not in this test'))) },
+    checkpointer: {
+      build: (job, done) => void agenda.after(5, () => done((given.build ?? buildCheckpoint)(disk, job))),
+    },
   }
   const settings = resolveSettings({ robots: false, delayMs: 0, ...given.settings })
   const shard = openShard(env, '/crawl', openShardLogs(disk, '/crawl', 'write'), {
@@ -106,6 +117,7 @@ export function crawl(given: SmallCrawl): Crawled {
     settings: JSON.stringify(settings),
     act: 'test',
     ...(given.segmentBytesMax === undefined ? {} : { segmentBytesMax: given.segmentBytesMax }),
+    ...(given.checkpoints && { checkpoints: given.checkpoints }),
   })
   let failure: unknown
   let isSeeded = shard.state.seeds[0]?.isLast === true

@@ -4,6 +4,7 @@ import type { Checkpoint, CheckpointStore } from '../../src/env/checkpoints.ts'
 export class SimulatedCheckpoints implements CheckpointStore {
   /** Asked before every change; an error returned is thrown. */
   fault: () => Error | undefined = () => undefined
+  readonly isLasting = true
   private rows: Array<Checkpoint & { isAside: boolean }> = []
 
   newestCheckpoint(shard: number): Checkpoint | undefined {

@@ -7,6 +7,7 @@ import { PAGES_LOG } from '../../src/log/pages.ts'
 import { rewriteSegment, type Transform } from '../../src/log/rewrite.ts'
 import { PART_ZSTD } from '../../src/shard/pages.ts'
 import type { Chance } from './chance.ts'
+import { createCheckpointer } from './checkpointer.ts'
 import { Death } from './death.ts'
 import type { SimulatedDisk } from './disk.ts'
 import type { Politeness } from './politeness.ts'
@@ -20,11 +21,13 @@ export interface World {
   readonly servers: Servers
   readonly politeness: Politeness
   readonly chance: Chance
+  /** Of what checkpoints depend on. */
+  readonly checkpointChance: Chance
 }
 
 /** @param onRequest called before a request leaves */
 export function createEnv(world: World, onRequest: (request: FetchRequest) => void): Env {
-  const { time, wall, disk, servers, chance } = world
+  const { time, wall, disk, servers, chance, checkpointChance } = world
   return {
     clock: new ProcessClock(time, wall, chance),
     random: chance,
@@ -37,6 +40,7 @@ export function createEnv(world: World, onRequest: (request: FetchRequest) => vo
       },
     },
     decodeContent,
+    checkpointer: createCheckpointer(disk, time, checkpointChance),
     sealer: {
       rewrite: (directory, number, done) => {
         time.after(chance.between(1, 3000), () => {

@@ -14,7 +14,8 @@ export interface CrawlPlan {
   readonly hasForwardSteps: boolean
 }
 
-export function planCrawl(chance: Chance): CrawlPlan {
+/** @param checkpointChance  decides how often checkpoints are made */
+export function planCrawl(chance: Chance, checkpointChance: Chance): CrawlPlan {
   const rules = planRules(chance)
   const delayMs = chance.pick([0, 0, 200, 1000])
   const settings = resolveSettings({
@@ -34,6 +35,9 @@ export function planCrawl(chance: Chance): CrawlPlan {
     hosts: chance.percent(30) ? { 'h12.test': { delayMs: 700 }, '*.h13.test': { delayMs: 400, perHost: 1 } } : {},
     timeoutMs: 5000,
     connectTimeoutMs: 2000,
+    checkpointAfterMs: checkpointChance.pick([0, 1, 3, 1000]),
+    checkpointBytesMax: checkpointChance.pick([0, 1_000_000, 1_000_000_000]),
+    freeBytesMin: 0,
   })
   const laterSettings = chance.percent(50)
     ? settings

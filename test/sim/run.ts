@@ -52,6 +52,10 @@ const ANSWERED = 1
 const MANIFEST = { version: 1, crawlId: '', shards: 1, generation: 0, horizonMs: 0, horizonSequence: 0 } as const
 const IDENTITY = { crawlId: new Uint8Array(16).fill(7), shard: 0, generation: 0 }
 
+/** Per cent of the rows of checkpoints at which power is lost. */
+const POWER_LOST_AT_ROW = 10
+const LOCKED = new CrawlError('DISK_FAILED', 'database is locked')
+
 export interface Figures {
   readonly seed: number
   readonly hosts: number
@@ -66,6 +70,10 @@ export interface Figures {
   /** Openings that began with a checkpoint. */
   readonly checkpoints: number
   readonly compactions: number
+  /** Of these with one that was built while the crawl went on. */
+  readonly built: number
+  /** Checkpoints built while crawling. */
+  readonly builds: number
   readonly steps: number
   readonly virtualMs: number
 }
@@ -109,6 +117,9 @@ class Simulation {
   private compacted = 0
   private readonly checkpoints = new SimulatedCheckpoints()
   private resumedByCheckpoint = 0
+  private resumedByBuilt = 0
+  /** Sequence numbers of checkpoints built while crawling. */
+  private readonly built = new Set<number>()
   private shard: Shard | undefined
   private fate: Fate = longLife()
   private isOver = false
@@ -129,14 +140,17 @@ class Simulation {
   constructor(seed: number) {
     this.seed = seed
     this.chance = new Chance(seed, 'fate')
-    this.crawl = planCrawl(new Chance(seed, 'crawl'))
+    const checkpointChance = new Chance(seed, 'checkpoints')
+    this.crawl = planCrawl(new Chance(seed, 'crawl'), checkpointChance)
     this.plan = planWeb(seed, this.crawl)
     const { time } = this
     const chance = new Chance(seed, 'world')
     const wall = new Wall(time)
     const disk = new SimulatedDisk((run) => time.after(chance.between(1, 60), run))
     const politeness = new Politeness(this.plan, time, wall, this.crawl.settings.delayMaxMs)
-    this.world = { time, wall, disk, chance, politeness, servers: new Servers(this.plan, new Chance(seed, 'servers')) }
+    const servers = new Servers(this.plan, new Chance(seed, 'servers'))
+    this.world = { time, wall, disk, chance, checkpointChance, politeness, servers }
+    this.checkpoints.fault = () => (checkpointChance.percent(3) ? LOCKED : undefined)
     this.compactions = new Chance(seed, 'compactions')
     writeManifest(disk, LAYOUT, MANIFEST)
     this.audit = new Audit(disk, this.log)
@@ -238,7 +252,8 @@ class Simulation {
   private open(): void {
     const { disk } = this.world
     const before = keptBytes(disk, this.log, this.kept)
-    const opened = openShardLogs(disk, DIRECTORY, 'write', undefined, statedGeneration(disk, LAYOUT))
+    const newest = this.checkpoints.newestCheckpoint(IDENTITY.shard)
+    const opened = openShardLogs(disk, DIRECTORY, 'write', newest, statedGeneration(disk, LAYOUT))
     assert.equal(opened.isLossy, false, `synced records are lost: ${opened.messages.join(' ')}`)
     assert.ok(
       comparePositions(opened.end, this.promised) >= 0,
@@ -252,10 +267,12 @@ class Simulation {
     })
     const checkpoint = loadCheckpoint(disk, DIRECTORY, opened, this.checkpoints, IDENTITY.shard, { setsAside: true })
     if (checkpoint !== undefined) this.resumedByCheckpoint++
+    if (checkpoint !== undefined && this.built.has(checkpoint.row.sequence)) this.resumedByBuilt++
     const options = { identity: IDENTITY, version: 'sim', pid: this.lives, shardCount: 1, settings, act: 'resume' }
     const shard = openShard(env, DIRECTORY, opened, {
       ...{ ...options, segmentBytesMax: this.crawl.segmentBytesMax },
       ...(checkpoint === undefined ? {} : { checkpoint }),
+      checkpoints: { store: this.checkpoints, tell: (level, text, facts) => this.hear(level, text, facts?.sequence) },
     })
     assert.ok(isSame(keptBytes(disk, this.log, this.kept), before), 'opening changed what was written or synced before')
     this.promised = shard.events.synced
@@ -267,6 +284,20 @@ class Simulation {
     checkAccounts(shard, this.audit)
     for (const host of this.audit.hosts.values()) if (host.flags & ANSWERED) this.world.servers.answered.add(host.name)
     this.begin(shard)
+  }
+
+  /** Of checkpoints being built all may go wrong but one thing: replay gives what the crawl had. */
+  private hear(level: string, text: string, sequence: string | number | undefined): void {
+    assert.notEqual(level, 'error', text)
+    if (text !== 'checkpoint') return
+    this.built.add(Number(sequence))
+    // Where a row tells of more than the disk has, it is seen if power is lost right then.
+    const { checkpointChance } = this.world
+    if (checkpointChance.percent(POWER_LOST_AT_ROW)) this.time.after(0, () => this.losePower())
+  }
+
+  private losePower(): void {
+    if (this.shard !== undefined) throw new Death('power')
   }
 
   private begin(shard: Shard): void {
@@ -468,6 +499,8 @@ class Simulation {
       ...{
         checkpoints: this.resumedByCheckpoint,
         compactions: this.compacted,
+        built: this.resumedByBuilt,
+        builds: this.built.size,
         steps: time.steps,
         virtualMs: time.nowMs,
       },

@@ -71,6 +71,15 @@ export const SABOTAGES = {
     replacement: 'if (!isNew) eventsLog.cut(eventsLog.lastMark()?.mark.synced ?? end)',
     notice: /opening changed what was written or synced before/,
   },
+  /** A checkpoint stands behind the last mark, which nothing has synced yet. */
+  'checkpoint-before-sync': {
+    file: 'shard/checkpointing.ts',
+    snippet:
+      '  checkpointing.durableMark = checkpointing.latestMark\n  checkpointing.latestMark = { mark, work: { ...work } }',
+    replacement:
+      '  checkpointing.latestMark = { mark, work: { ...work } }\n  checkpointing.durableMark = checkpointing.latestMark',
+    notice: /synced records are lost/,
+  },
 } as const satisfies Record<string, Sabotage>
 
 export type SabotageName = keyof typeof SABOTAGES
