@@ -13,8 +13,9 @@ import { ITEM_AT, ITEM_WORDS, itemKind } from '../log/format.ts'
 import type { OpenedLog } from '../log/opened.ts'
 import { openLog } from '../log/recover.ts'
 import { loadCheckpoint } from '../shard/checkpoint.ts'
-import { type Cut, cutAtEnd, cutAtSequence, cutAtTime } from '../shard/cut.ts'
+import { type Cut, cutAtEnd, cutAtSequence, cutAtTime, cutBefore } from '../shard/cut.ts'
 import { readEvent } from '../shard/link-source.ts'
+import { logDirectoryOf } from '../shard/log-directory.ts'
 import { EVENTS_LOG, type OpenedShard, openShardLogs } from '../shard/opening.ts'
 import { replayFrom, totalsAt } from '../shard/replay.ts'
 import type { Totals } from '../shard/totals.ts'
@@ -31,7 +32,7 @@ export interface CrawlIdentity {
 
 /** The crawl in a DIR; undefined where there is none yet. Errors: LOG_CORRUPT (also where all of it is lost), LOG_NEWER. */
 export function crawlIn(disk: Disk, layout: Layout): CrawlIdentity | undefined {
-  const log = openLog(disk, `${layout.shard(0)}/log`, { ...EVENTS_LOG, mode: 'read' })
+  const log = openLog(disk, logDirectoryOf(layout.shard(0)), { ...EVENTS_LOG, mode: 'read' })
   try {
     if (log.isEmpty) refuseLost(log, layout)
     return identityIn(log)
@@ -141,18 +142,6 @@ function cutOf(logs: OpenedShard, until: Until): Cut {
   if (end.segment === last.position.segment && end.position === last.position.position) return last
   // Events at the end whose pages are missing do not count: the cut is before the first of them.
   return cutBefore(events, end)
-}
-
-function cutBefore(log: OpenedLog, end: Cut['position']): Cut {
-  const segment = log.segments.find(({ number }) => number === end.segment)
-  let sequence = (segment?.header.firstSequence ?? 1) - 1
-  let timeMs = 0
-  log.scan(end.segment, (record) => {
-    if (record.position >= end.position) return
-    sequence++
-    timeMs = record.timeMs
-  })
-  return { position: end, sequence, timeMs }
 }
 
 export function closeLogs(logs: OpenedShard): void {

@@ -19,6 +19,7 @@ import type { OpenedLog } from '../log/opened.ts'
 import { PAGES_LOG } from '../log/pages.ts'
 import { verifyLog } from '../log/verify.ts'
 import { auditLog } from '../shard/audit.ts'
+import { logDirectoryOf } from '../shard/log-directory.ts'
 import { EVENTS_LOG } from '../shard/opening.ts'
 import { type Accounts, accountsOf } from './accounting.ts'
 import { keyTrouble } from './key-trouble.ts'
@@ -45,16 +46,15 @@ export interface CrawlVerification {
 export function verifyCrawl(disk: Disk, layout: Layout, decode: DecodeContent): CrawlVerification {
   const troubles: Trouble[] = []
   const directory = layout.shard(0)
-  const events = verifyLog(disk, `${directory}/log`, EVENTS_LOG)
+  const log = logDirectoryOf(directory)
+  const events = verifyLog(disk, log, EVENTS_LOG)
   if (events.opened.isEmpty && events.findings.length === 0) {
     events.opened.close()
     throw new CrawlError('DIR_NO_CRAWL', `There is no crawl in ${layout.root}.`, { path: layout.root })
   }
   const pages = verifyLog(disk, `${directory}/pages`, { ...PAGES_LOG, promised: pagesPromised(events.opened) })
   troubles.push(
-    ...events.findings.map((finding) =>
-      troubleOf('log', finding, keyTrouble(disk, events.opened, finding, `${directory}/log`)),
-    ),
+    ...events.findings.map((finding) => troubleOf('log', finding, keyTrouble(disk, events.opened, finding, log))),
   )
   troubles.push(
     ...pages.findings.map((finding) =>

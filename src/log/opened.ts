@@ -229,10 +229,12 @@ export class OpenedLog {
     readPart(this.files.val(segment), position, target, segment)
   }
 
-  /** Visits the records of a segment in order, from `start` on; a view is valid within the call. See `scanSegment`. */
-  scan(number: number, visit: (record: RecordView) => void, start = 0): ScanEnd {
-    const { valBytes } = this.files.segment(number)
-    return scanSegment(this.files.val(number), start, valBytes, this.contextOf(number), visit)
+  /**
+   * Visits the records of a segment in order, from `start` on, up to `end` (both between two records; default: all); a view
+   * is valid within the call. See `scanSegment`.
+   */
+  scan(number: number, visit: (record: RecordView) => void, start = 0, end = this.valBytes(number)): ScanEnd {
+    return scanSegment(this.files.val(number), start, end, this.contextOf(number), visit)
   }
 
   private contextOf(segment: number) {

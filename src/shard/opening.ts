@@ -25,6 +25,7 @@ import { openLog } from '../log/recover.ts'
 import { isRewritten } from '../log/segment.ts'
 import { apply } from './applying.ts'
 import { createLinkSource, eventOf } from './link-source.ts'
+import { logDirectoryOf } from './log-directory.ts'
 import { RateLimit } from './rate-limit.ts'
 import { replayFrom, totalsAt } from './replay.ts'
 import { turn } from './shard.ts'
@@ -59,7 +60,7 @@ export interface OpenedShard {
 /** Looks at both logs of a shard and agrees on where they end. Changes nothing. Errors: LOG_CORRUPT, LOG_NEWER. */
 export function openShardLogs(disk: Disk, directory: string, mode: 'read' | 'write', promised?: Position): OpenedShard {
   const eventsOptions = promised === undefined ? EVENTS_LOG : { ...EVENTS_LOG, promised }
-  const events = openLog(disk, `${directory}/log`, { ...eventsOptions, mode })
+  const events = openLog(disk, logDirectoryOf(directory), { ...eventsOptions, mode })
   const mark = events.lastMark()
   const pagesSynced = mark?.mark.pagesSynced ?? NOWHERE
   const pages = openLog(disk, `${directory}/pages`, { ...PAGES_LOG, mode, promised: pagesSynced })

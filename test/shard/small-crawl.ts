@@ -34,6 +34,8 @@ export interface SmallCrawl {
   readonly addresses?: Readonly<Record<string, readonly string[]>>
   /** Virtual milliseconds after which the crawl is closed although it goes on. */
   readonly untilMs?: number
+  /** VAL bytes of a segment, so that a small crawl has several. */
+  readonly segmentBytesMax?: number
   readonly onRequest?: (request: FetchRequest, disk: SimulatedDisk) => void
 }
 
@@ -95,6 +97,7 @@ export function crawl(given: SmallCrawl): Crawled {
     shardCount: 1,
     settings: JSON.stringify(settings),
     act: 'test',
+    ...(given.segmentBytesMax === undefined ? {} : { segmentBytesMax: given.segmentBytesMax }),
   })
   let failure: unknown
   let isSeeded = false
