@@ -50,15 +50,14 @@ function refuseLost(log: OpenedLog, { root }: Layout): void {
   throw new CrawlError('LOG_CORRUPT', message, { path: root, segment, offset }, hint)
 }
 
+/** From the last segment back; that one is scanned, since its KEY would have to be made for it. */
 function identityIn(log: OpenedLog): CrawlIdentity | undefined {
   let settings: Settings | undefined
   for (let i = log.segments.length - 1; i >= 0; i--) {
     const { number, header } = log.segments[i]
-    const words = log.key(number)
-    for (let at = words.length - ITEM_WORDS; at >= 0; at -= ITEM_WORDS) {
-      const kind = itemKind(words[at + ITEM_AT.kindAndArg])
-      if (kind !== KIND.open && kind !== KIND.control) continue
-      const event = readEvent(log, number, words[at + ITEM_AT.position])
+    const positions = i === log.segments.length - 1 ? identifyingIn(log, number) : identifyingOf(log, number)
+    for (const position of positions.reverse()) {
+      const event = readEvent(log, number, position)
       if (event.kind === KIND.control) settings ??= JSON.parse(event.settings) as Settings
       if (event.kind !== KIND.open) continue
       return {
@@ -69,6 +68,29 @@ function identityIn(log: OpenedLog): CrawlIdentity | undefined {
     }
   }
   return undefined
+}
+
+function identifies(kind: number): boolean {
+  return kind === KIND.open || kind === KIND.control
+}
+
+/** Places of the records that say settings, by VAL. */
+function identifyingIn(log: OpenedLog, number: number): number[] {
+  const positions: number[] = []
+  log.scan(number, ({ kind, position }) => {
+    if (identifies(kind)) positions.push(position)
+  })
+  return positions
+}
+
+/** The same by KEY. */
+function identifyingOf(log: OpenedLog, number: number): number[] {
+  const words = log.key(number)
+  const positions: number[] = []
+  for (let at = 0; at < words.length; at += ITEM_WORDS) {
+    if (identifies(itemKind(words[at + ITEM_AT.kindAndArg]))) positions.push(words[at + ITEM_AT.position])
+  }
+  return positions
 }
 
 /** Which past is asked for. */
