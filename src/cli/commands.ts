@@ -134,9 +134,11 @@ export const COMMANDS: readonly Command[] = [
     positionals: [DIR],
     options: {
       until: { type: 'text', value: 'TS|@SEQ', help: 'ISO 8601 (UTC without a zone), epoch ms, or @ a record number' },
+      fork: { type: 'text', value: 'NEWDIR', help: 'Make a crawl of its own of it, which `resume` goes on with' },
+      config: CONFIG,
     },
-    takesSettings: false,
-    examples: ['crawler replay --until 2026-05-01T12:00', 'crawler replay --until @812'],
+    takesSettings: true,
+    examples: ['crawler replay --until 2026-05-01T12:00', 'crawler replay --until @812 --fork logs/deeper --depth 5'],
     load: () => import('./replay.ts'),
   },
   {

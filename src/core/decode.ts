@@ -67,6 +67,8 @@ export function decodeEvent(input: ByteReader, kind: number): CrawlEvent | undef
       return { kind, host: input.latin1(), reason: input.u8(), untilMs: input.u64(), level: input.u8() }
     case KIND.control:
       return { kind, act: input.utf8(), settings: input.utf8() }
+    case KIND.forked:
+      return { kind, crawlId: input.latin1(), sequence: input.u64(), timeMs: input.u64() }
     default:
       throw new MalformedValue(`a record of unknown kind ${kind}`, input.at)
   }

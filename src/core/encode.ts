@@ -85,6 +85,10 @@ export function encodeEvent(out: ByteWriter, start: number, event: CrawlEvent): 
     case KIND.control:
       out.utf8(event.act)
       return out.utf8(event.settings)
+    case KIND.forked:
+      out.latin1(event.crawlId)
+      out.u64(event.sequence)
+      return out.u64(event.timeMs)
     default:
       assert.fail('an event of no kind')
   }

@@ -139,13 +139,15 @@ function addScopeKey(state: State, k0: number, k1: number, k2: number, k3: numbe
 }
 
 function applyProcessItem(state: State, kind: number, segment: number, position: number, eventAt: EventAt): void {
-  if (kind === KIND.mark || kind === KIND.synced || kind === KIND.forked || kind === KIND.repaired) return
+  if (kind === KIND.mark || kind === KIND.synced || kind === KIND.repaired) return
   const event = eventAt(segment, position)
   switch (event.kind) {
     case KIND.open:
       state.isOpen = true
       state.crawlId = event.crawlId
       return changeSettings(state, event.settings)
+    // The process that was at work at the cut goes on in the parent: in the fork it has not died.
+    case KIND.forked:
     case KIND.close:
       state.isOpen = false
       return

@@ -9,11 +9,11 @@ import { KIND } from '../core/kind.ts'
 import type { Settings } from '../core/settings.ts'
 import type { State } from '../core/state.ts'
 import type { Disk } from '../env/disk.ts'
-import { ITEM_AT, ITEM_WORDS, itemKind } from '../log/format.ts'
+import { comparePositions, ITEM_AT, ITEM_WORDS, itemKind } from '../log/format.ts'
 import type { OpenedLog } from '../log/opened.ts'
 import { openLog } from '../log/recover.ts'
 import { loadCheckpoint } from '../shard/checkpoint.ts'
-import { type Cut, cutAtEnd, cutAtSequence, cutAtTime, cutBefore } from '../shard/cut.ts'
+import { type Cut, cutAtEnd, cutAtSequence, cutAtTime, cutBefore, unreachable } from '../shard/cut.ts'
 import { readEvent } from '../shard/link-source.ts'
 import { logDirectoryOf } from '../shard/log-directory.ts'
 import { EVENTS_LOG, type OpenedShard, openShardLogs } from '../shard/opening.ts'
@@ -32,6 +32,7 @@ export interface CrawlIdentity {
 
 /** The crawl in a DIR; undefined where there is none yet. Errors: LOG_CORRUPT (also where all of it is lost), LOG_NEWER. */
 export function crawlIn(disk: Disk, layout: Layout): CrawlIdentity | undefined {
+  refuseUnfinished(disk, layout)
   const log = openLog(disk, logDirectoryOf(layout.shard(0)), { ...EVENTS_LOG, mode: 'read' })
   try {
     if (log.isEmpty) refuseLost(log, layout)
@@ -39,6 +40,12 @@ export function crawlIn(disk: Disk, layout: Layout): CrawlIdentity | undefined {
   } finally {
     log.close()
   }
+}
+
+/** A fork of which a death left a part is none, whatever can be read of it. */
+function refuseUnfinished(disk: Disk, { root, forking }: Layout): void {
+  if (!disk.exists(forking)) return
+  throw new CrawlError('FORK_UNFINISHED', `${root} is an unfinished fork.`, { path: root })
 }
 
 /** A log of which nothing is left is no empty one where something had been synced: nobody may begin another in its place. */
@@ -123,6 +130,7 @@ export function readCrawl(
   onProgress?: (items: number, itemsMax: number) => void,
   isFromStart = false,
 ): PastCrawl {
+  refuseUnfinished(disk, layout)
   const logs = openShardLogs(disk, layout.shard(0), 'read')
   if (logs.events.isEmpty) {
     refuseLost(logs.events, layout)
@@ -157,13 +165,20 @@ export function keyMessages(log: OpenedLog): string[] {
 }
 
 function cutOf(logs: OpenedShard, until: Until): Cut {
-  const { events, end } = logs
-  if (until.kind === 'sequence') return cutAtSequence(events, until.sequence)
-  if (until.kind === 'time') return cutAtTime(events, until.timeMs)
-  const last = cutAtEnd(events)
-  if (end.segment === last.position.segment && end.position === last.position.position) return last
+  const { events } = logs
+  const last = lastCut(logs)
+  if (until.kind === 'end') return last
+  if (until.kind === 'sequence') {
+    if (until.sequence > last.sequence) throw unreachable(`The log ends with record ${last.sequence}.`, events)
+    return cutAtSequence(events, until.sequence)
+  }
+  const cut = cutAtTime(events, until.timeMs)
+  return cut.sequence > last.sequence ? last : cut
+}
+
+function lastCut({ events, end }: OpenedShard): Cut {
   // Events at the end whose pages are missing do not count: the cut is before the first of them.
-  return cutBefore(events, end)
+  return comparePositions(end, events.end) === 0 ? cutAtEnd(events) : cutBefore(events, end)
 }
 
 export function closeLogs(logs: OpenedShard): void {

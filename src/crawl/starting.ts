@@ -11,7 +11,7 @@ import { acquireLock, type DirLock } from '../adapters/lock.ts'
 import { CrawlError } from '../base/errors.ts'
 import { changeSettings, type Settings } from '../core/settings.ts'
 import { loadCheckpoint, saveCheckpoint } from '../shard/checkpoint.ts'
-import { openShard, openShardLogs } from '../shard/opening.ts'
+import { openShard, openShardLogs, type ShardOptions } from '../shard/opening.ts'
 import { closeShard } from '../shard/stopping.ts'
 import { socketPathOf } from './control.ts'
 import { createEnv, type RealEnv } from './env.ts'
@@ -19,7 +19,7 @@ import { type Layout, layoutOf } from './layout.ts'
 import { readManifest, writeManifest } from './manifest.ts'
 import { crawlIn, keyMessages } from './reading.ts'
 import { type CrawlListener, RunningCrawl } from './running.ts'
-import { copySeeds, type SeedInput } from './seeds.ts'
+import { copySeeds, type SeedInput, seedSources } from './seeds.ts'
 import { serveControl } from './serving.ts'
 import { VERSION } from './version.ts'
 
@@ -58,7 +58,7 @@ export async function startCrawl(
       generation: 0,
       horizonMs: 0,
     })
-    return await begin({ env, layout, lock, listener, settings, act: 'start', crawlId, generation: 0 })
+    return await beginCrawl({ env, layout, lock, listener, settings, act: 'start', crawlId, generation: 0 })
   } catch (error) {
     await env.close()
     lock.release()
@@ -86,7 +86,7 @@ export async function resumeCrawl(
     const settings = changeSettings(before.settings, changes)
     env = createEnv(settings)
     const generation = readManifest(env.disk, layout)?.generation ?? 0
-    return await begin({ env, layout, lock, listener, settings, act, crawlId: before.crawlId, generation })
+    return await beginCrawl({ env, layout, lock, listener, settings, act, crawlId: before.crawlId, generation })
   } catch (error) {
     await env?.close()
     lock.release()
@@ -94,7 +94,8 @@ export async function resumeCrawl(
   }
 }
 
-interface Beginning {
+/** All that is known when the logs of a DIR are opened for writing. */
+export interface Beginning {
   readonly env: RealEnv
   readonly layout: Layout
   readonly lock: DirLock
@@ -103,9 +104,14 @@ interface Beginning {
   readonly act: string
   readonly crawlId: Uint8Array
   readonly generation: number
+  /** The log is the beginning of another one: see forking.ts. */
+  readonly forked?: NonNullable<ShardOptions['forked']>
+  /** A state the caller has, and where in the log it stands; default: that of a checkpoint in DIR. */
+  readonly checkpoint?: NonNullable<ShardOptions['checkpoint']>
 }
 
-async function begin(beginning: Beginning): Promise<OpenCrawl> {
+/** Opens the logs and all around them; the lock is held already. Errors: LOG_CORRUPT, LOG_NEWER, DISK_DENIED. */
+export async function beginCrawl(beginning: Beginning): Promise<OpenCrawl> {
   const { env, layout, lock, listener, settings, act, crawlId, generation } = beginning
   const database = openCrawlDb(layout.database)
   const warn = (message: string): void => listener.onMessage('warn', message)
@@ -114,10 +120,9 @@ async function begin(beginning: Beginning): Promise<OpenCrawl> {
   const known = database.store.newestCheckpoint(0)
   const opened = openShardLogs(env.disk, directory, 'write', known)
   for (const message of [...opened.messages, ...keyMessages(opened.events)]) warn(message)
-  const checkpoint = loadCheckpoint(env.disk, directory, opened, database.store, 0, {
-    setsAside: true,
-    onMessage: warn,
-  })
+  const checkpoint =
+    beginning.checkpoint ??
+    loadCheckpoint(env.disk, directory, opened, database.store, 0, { setsAside: true, onMessage: warn })
   const shard = openShard(env, directory, opened, {
     identity: { crawlId, shard: 0, generation },
     version: VERSION,
@@ -125,6 +130,8 @@ async function begin(beginning: Beginning): Promise<OpenCrawl> {
     shardCount: 1,
     settings: JSON.stringify(settings),
     act,
+    seedSources: seedSources(layout.seeds),
+    ...(beginning.forked === undefined ? {} : { forked: beginning.forked }),
     ...(checkpoint === undefined ? {} : { checkpoint }),
     ...(listener.onReplay === undefined ? {} : { onProgress: listener.onReplay }),
     ...segmentBytes(),

@@ -14,6 +14,13 @@ export interface Disk {
   makeDirectory(path: string): void
   /** Atomic replacement; durable only after `syncDirectory` of the parent. */
   rename(from: string, to: string): void
+  /**
+   * Gives a file a second name, `to`, where nothing is; durable only after `syncDirectory` of its parent.
+   * @returns false where the disk cannot: another file system, one without such names, too many of them
+   */
+  link(from: string, to: string): boolean
+  /** How many names a file has. Errors: DISK_MISSING. */
+  nameCount(path: string): number
   /** No error where it does not exist. */
   remove(path: string): void
   /** Makes the names in a directory durable: on ext4 a new file's name is not, otherwise. */

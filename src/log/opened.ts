@@ -8,6 +8,7 @@ import { crc32 } from 'node:zlib'
 import type { File } from '../env/disk.ts'
 import type { Random } from '../env/random.ts'
 import { ActiveSegment, createSegment } from './active.ts'
+import { ownFile } from './copying.ts'
 import type { LogFiles, Segment } from './files.ts'
 import type { Finding } from './finding.ts'
 import {
@@ -348,7 +349,9 @@ export class OpenedLog {
 
   private openLast(number: number, half: 'val' | 'key'): File {
     this.files.forget(number)
-    return this.files.disk.open(this.files.path(half === 'val' ? valName(number) : keyName(number)), 'create')
+    const path = this.files.path(half === 'val' ? valName(number) : keyName(number))
+    ownFile(this.files.disk, path)
+    return this.files.disk.open(path, 'create')
   }
 
   /**

@@ -95,7 +95,8 @@ function lastRecord(
   return cut
 }
 
-function unreachable(why: string, log: OpenedLog): CrawlError {
+/** An instant that this log does not hold: names the earliest one it does. */
+export function unreachable(why: string, log: OpenedLog): CrawlError {
   const first = log.segments[0]?.header
   const earliest = new Date(first?.timeMs ?? 0).toISOString()
   const facts = { earliest, earliestSequence: first?.firstSequence ?? 1, latestSequence: log.sequence - 1 }

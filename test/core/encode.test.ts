@@ -102,6 +102,7 @@ const event: fc.Arbitrary<CrawlEvent> = fc.oneof(
   }),
   plain({ kind: of(KIND.delay), host, reason: u8, untilMs: ms, level: u8 }),
   plain({ kind: of(KIND.control), act: text, settings: text }),
+  plain({ kind: of(KIND.forked), crawlId: latin1, sequence: ms, timeMs: ms }),
 )
 
 /** The record of an event, beginning at `start` of a writer. */

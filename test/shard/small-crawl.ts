@@ -34,6 +34,8 @@ export interface SmallCrawl {
   readonly addresses?: Readonly<Record<string, readonly string[]>>
   /** Virtual milliseconds after which the crawl is closed although it goes on. */
   readonly untilMs?: number
+  /** What an earlier crawl left: a copy of it is gone on with. Its seeds must be given again. Default: nothing. */
+  readonly disk?: SimulatedDisk
   /** VAL bytes of a segment, so that a small crawl has several. */
   readonly segmentBytesMax?: number
   readonly onRequest?: (request: FetchRequest, disk: SimulatedDisk) => void
@@ -53,7 +55,8 @@ const START_MS = 1_700_000_000_000
 
 export function crawl(given: SmallCrawl): Crawled {
   const agenda = new VirtualTime()
-  const disk = new SimulatedDisk((run) => agenda.after(1, run))
+  const schedule = (run: () => void): void => void agenda.after(1, run)
+  const disk = given.disk?.clone(schedule) ?? new SimulatedDisk(schedule)
   const requests: Array<{ url: string; address: string; atMs: number }> = []
   const times = new Map<string, number>()
   let seed = 1
@@ -97,6 +100,7 @@ export function crawl(given: SmallCrawl): Crawled {
     shardCount: 1,
     settings: JSON.stringify(settings),
     act: 'test',
+    seedSources: [0],
     ...(given.segmentBytesMax === undefined ? {} : { segmentBytesMax: given.segmentBytesMax }),
   })
   let failure: unknown
@@ -105,13 +109,16 @@ export function crawl(given: SmallCrawl): Crawled {
     failure = error
   }
   const observation = { kind: 'seeds', source: 0, lines: given.seeds.length, isLast: true, urls: given.seeds } as const
-  shard.inbox.push({
-    kind: 'owner',
-    observation,
-    done: () => {
-      isSeeded = true
-    },
-  })
+  if (shard.state.seeds[0]?.isLast) isSeeded = true
+  else {
+    shard.inbox.push({
+      kind: 'owner',
+      observation,
+      done: () => {
+        isSeeded = true
+      },
+    })
+  }
   shard.isClaiming = true
   wake(shard)
   const untilMs = given.untilMs ?? 3_600_000

@@ -72,7 +72,7 @@ export class SimulatedDisk implements Disk {
     if (inode === undefined) {
       if (mode !== 'create') throw missing(path)
       inode = newInode(new Uint8Array(0))
-      this.link(path, inode)
+      this.name(path, inode)
     }
     return new SimulatedFile(this, path, inode, mode !== 'read')
   }
@@ -100,6 +100,25 @@ export class SimulatedDisk implements Disk {
       names.set(to, inode)
       if (names.get(from) === inode) names.delete(from)
     })
+  }
+
+  /** Whether second names can be made. */
+  canLink = true
+
+  link(from: string, to: string): boolean {
+    const inode = this.names.get(from)
+    if (inode === undefined) throw missing(from)
+    if (this.names.has(to)) throw new CrawlError('DISK_FAILED', 'file exists', { path: to, cause: 'EEXIST' })
+    if (this.canLink) this.changeNames(directoryOf(to), (names) => names.set(to, inode))
+    return this.canLink
+  }
+
+  nameCount(path: string): number {
+    const inode = this.names.get(path)
+    if (inode === undefined) throw missing(path)
+    let count = 0
+    for (const other of this.names.values()) if (other === inode) count++
+    return count
   }
 
   remove(path: string): void {
@@ -145,8 +164,8 @@ export class SimulatedDisk implements Disk {
   }
 
   /** A durable copy of all that is there, with nothing unsynced. For tests that damage one log many times. */
-  clone(): SimulatedDisk {
-    const copy = new SimulatedDisk(this.schedule)
+  clone(schedule: Schedule = this.schedule): SimulatedDisk {
+    const copy = new SimulatedDisk(schedule)
     for (const [path, inode] of this.names) copy.poke(path, inode.current.bytes.subarray(0, inode.current.size))
     return copy
   }
@@ -182,7 +201,7 @@ export class SimulatedDisk implements Disk {
     this.schedule(run)
   }
 
-  private link(path: string, inode: Inode): void {
+  private name(path: string, inode: Inode): void {
     this.changeNames(directoryOf(path), (names) => names.set(path, inode))
   }
 
