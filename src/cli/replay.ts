@@ -1,6 +1,6 @@
 /**
  * `replay [DIR] --until TS|@SEQ`: counts and digest as of an instant; with `--fork NEWDIR` a crawl of its own that goes on
- * from there, under other rules if some are given.
+ * from there, under other rules if some are given; with `--what-if` what would be different under other rules.
  */
 import type { Settings } from '../core/settings.ts'
 import { checkForkTarget, forkCrawl } from '../crawl/forking.ts'
@@ -17,12 +17,17 @@ import { crawlNamed, openPast, withPast } from './reading.ts'
 import { settingOptions } from './setting-flags.ts'
 import { count, duration, escapeLine, jsonLine, shellWord, table } from './text.ts'
 import { parseUntil } from './until.ts'
+import { runWhatIf } from './what-if.ts'
 
 export async function run(args: Arguments): Promise<number> {
   const { layout, crawl } = crawlNamed(args)
   const text = textOf(args, 'until')
   const until = text === undefined ? undefined : parseUntil(text, crawl.settings.shards)
   const fork = textOf(args, 'fork')
+  if (args.values['what-if'] === true) {
+    if (fork !== undefined) throw usageError('--what-if makes no fork.', 'Leave one of the two out.')
+    return runWhatIf(args, layout, until)
+  }
   if (fork !== undefined) return forkInto(args, layout, until, fork)
   refuseSettings(args)
   const startedMs = performance.now()
@@ -42,7 +47,7 @@ function refuseSettings(args: Arguments): void {
   if (given !== undefined) {
     throw usageError(
       `--${given} changes nothing of the past.`,
-      'Leave it out, or make a fork under other rules: --fork.',
+      'Leave it out, or say what for: --fork NEWDIR, or --what-if.',
     )
   }
 }
