@@ -227,7 +227,7 @@ class Walk {
     const { robots } = settingsOfHost(this.#after, hostOf(link.url))
     for (const { url, nofollow } of linksOf(body.bytes, page.headers, link.url, this.#after).links) {
       if (nofollow && robots) this.#turnAway(url, REASONS['link.nofollow'], depth + 1)
-      else this.#meet(url, depth + 1, false, this.#next)
+      else this.#meet(url, depth + 1, false, this.#next, nofollow)
     }
   }
 
@@ -238,7 +238,7 @@ class Walk {
   }
 
   /** A way to a URL: it is judged the first time, and again where this way is a shorter or a better one. */
-  #meet(url: string, depth: number, isSeed: boolean, queue: KeyQueue): void {
+  #meet(url: string, depth: number, isSeed: boolean, queue: KeyQueue, isNofollow = false): void {
     const [k0, k1, k2, k3] = keyWordsOf(url)
     const entry = this.#met.insert(k0, k1, k2, k3)
     const isNew = this.#met.wasNew
@@ -256,7 +256,7 @@ class Walk {
     if (refusal !== undefined) return
     queue.push(k0, k1, k2, k3)
     if (wasAdmitted || this.#past.state.urls.find(k0, k1, k2, k3) >= 0) return
-    count(this.#gained, url, this.#oldRules.refusal(url, depth, isSeed) ?? 'not met')
+    count(this.#gained, url, this.#oldRules.refusal(url, depth, isSeed) ?? (isNofollow ? 'link.nofollow' : 'not met'))
   }
 
   /** What was crawled and is not met as admitted, in the order of the log, and the figures. */
