@@ -185,6 +185,19 @@ function removeDirectory(path: string): void {
   }
 }
 
+/** What a file system says that makes no second name of this file there; a copy does then. */
+const NO_LINK: ReadonlySet<string> = new Set(['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
+
+function link(from: string, to: string): boolean {
+  try {
+    linkSync(from, to)
+    return true
+  } catch (error) {
+    if (NO_LINK.has(codeOf(error))) return false
+    throw diskError(error, to)
+  }
+}
+
 function freeBytes(path: string): number {
   return attempt(path, () => {
     const { bavail, bsize } = statfsSync(path)
@@ -202,8 +215,9 @@ export const nodeDisk: Disk = {
   list,
   exists,
   makeDirectory,
+  link,
+  nameCount: (path) => attempt(path, () => statSync(path).nlink),
   rename: (from, to) => attempt(from, () => renameSync(from, to)),
-  link: (from, to) => attempt(from, () => linkSync(from, to)),
   remove,
   removeDirectory,
   syncDirectory,

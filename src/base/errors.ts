@@ -17,6 +17,8 @@ export const HINTS = {
   DIR_IN_USE: 'Another process is crawling here. `crawler status` shows it.',
   DIR_HOLDS_CRAWL: 'Run `crawler resume` to go on with it, or choose another directory with --dir.',
   DIR_NO_CRAWL: 'Run `crawler start URL` to begin one, or `crawler list` to see the crawls there are.',
+  FORK_REFUSED: 'Name a directory that does not exist yet.',
+  FORK_UNFINISHED: 'Remove the directory and fork again; the crawl it comes from is as it was.',
   UNTIL_UNREACHABLE: 'Name a later instant.',
   USAGE: 'Run `crawler --help`.',
 } as const

@@ -134,9 +134,16 @@ export const COMMANDS: readonly Command[] = [
     positionals: [DIR],
     options: {
       until: { type: 'text', value: 'TS|@SEQ', help: 'ISO 8601 (UTC without a zone), epoch ms, or @ a record number' },
+      fork: { type: 'text', value: 'NEWDIR', help: 'Make a crawl of its own of it, which `resume` goes on with' },
+      'what-if': { type: 'flag', help: 'How the coverage would differ under other rules, without a request' },
+      config: CONFIG,
     },
-    takesSettings: false,
-    examples: ['crawler replay --until 2026-05-01T12:00', 'crawler replay --until @812'],
+    takesSettings: true,
+    examples: [
+      'crawler replay --until 2026-05-01T12:00',
+      'crawler replay --until @812 --fork logs/deeper --depth 5',
+      'crawler replay --what-if --scope domain --depth 3',
+    ],
     load: () => import('./replay.ts'),
   },
   {

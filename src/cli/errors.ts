@@ -23,6 +23,7 @@ export const EXIT = {
 const EXIT_OF: Readonly<Partial<Record<ErrorCode, number>>> = {
   USAGE: EXIT.usage,
   UNTIL_UNREACHABLE: EXIT.usage,
+  FORK_REFUSED: EXIT.usage,
   LOG_CORRUPT: EXIT.corrupt,
   DIR_IN_USE: EXIT.inUse,
   DISK_FULL: EXIT.diskFull,

@@ -67,24 +67,28 @@ function progressLine(crawl: RunningCrawl, samples: Sample[]): string {
 const SHORT_REPLAY_MS = 2000
 
 export interface ReplayProgress {
-  readonly onReplay: (items: number, itemsMax: number) => void
+  readonly onReplay: (done: number, doneMax: number) => void
   /** Takes the line away. */
   readonly end: () => void
 }
 
-/** Says on a terminal how far a long replay is. */
-export function replayProgress(): ReplayProgress {
+/** Says how far a long replay is: on a terminal in one line, elsewhere in a line every ten seconds. */
+export function replayProgress(doing = 'replaying'): ReplayProgress {
   const isTerminal = process.stderr.isTTY === true
   const startedMs = performance.now()
+  let shownMs = isTerminal ? startedMs + SHORT_REPLAY_MS - TERMINAL_MS : startedMs
   let isShown = false
   return {
-    onReplay: (items, itemsMax) => {
-      if (!isTerminal || performance.now() - startedMs < SHORT_REPLAY_MS) return
+    onReplay: (done, doneMax) => {
+      const nowMs = performance.now()
+      if (nowMs - shownMs < (isTerminal ? TERMINAL_MS : FILE_MS)) return
+      shownMs = nowMs
       isShown = true
-      process.stderr.write(`\rreplaying ${Math.floor((items / Math.max(1, itemsMax)) * 100)} %\x1b[K`)
+      const text = `${doing} ${Math.floor((done / Math.max(1, doneMax)) * 100)} %`
+      process.stderr.write(isTerminal ? `\r${text}\x1b[K` : `${text}\n`)
     },
     end: () => {
-      if (isShown) process.stderr.write('\r\x1b[K')
+      if (isShown && isTerminal) process.stderr.write('\r\x1b[K')
     },
   }
 }

@@ -34,8 +34,8 @@ export function urlNamed(args: Arguments, crawl: CrawlIdentity): string {
   throw usageError(`${JSON.stringify(text)} is no URL that could be crawled: ${seed?.refused ?? 'it is empty'}.`)
 }
 
-/** Replays the crawl in a directory, gives it to `use`, and closes it. */
-export function withPast<T>(layout: Layout, use: (past: PastCrawl) => T, until?: Until): T {
+/** Replays the crawl in a directory; the caller closes its logs. */
+export function openPast(layout: Layout, until?: Until): PastCrawl {
   const progress = replayProgress()
   const past = readCrawl(nodeDisk, layout, until, progress.onReplay)
   progress.end()
@@ -43,6 +43,12 @@ export function withPast<T>(layout: Layout, use: (past: PastCrawl) => T, until?:
   if (readOwner(layout.root) === undefined) {
     for (const message of past.messages) process.stderr.write(`crawler: ${escapeLine(message)}\n`)
   }
+  return past
+}
+
+/** Replays the crawl in a directory, gives it to `use`, and closes it. */
+export function withPast<T>(layout: Layout, use: (past: PastCrawl) => T, until?: Until): T {
+  const past = openPast(layout, until)
   try {
     return use(past)
   } finally {

@@ -47,7 +47,8 @@ export function scopeOf(settings: Settings): CompiledScope {
   return compiled
 }
 
-function hasDepthLimit({ rules, rulesByPattern }: CompiledScope): boolean {
+/** Whether some limit of depth is in force, for all hosts or for some. */
+export function hasDepthLimit({ rules, rulesByPattern }: CompiledScope): boolean {
   if (rules.depthMax !== Number.POSITIVE_INFINITY) return true
   for (const own of rulesByPattern.values()) if (own.depthMax !== Number.POSITIVE_INFINITY) return true
   return false
@@ -80,7 +81,6 @@ export class Admission {
   readonly #turnedAway = new Map<number, number>()
   readonly #turnedAwayUrls: Array<readonly [number, string]> = []
   readonly #scopeKeys = new Set<Key>()
-  /** Some limit of depth is in force, for all hosts or for some. */
   readonly #hasDepthLimit: boolean
   #linkBytes = 0
   #turnedAwayBytes = 0
@@ -207,8 +207,10 @@ export class Admission {
     if (this.#state.settings.graph) this.#known.push(key)
     const before = depthOf(rest)
     if (depth >= before) return
-    // Links of a stored page were cut by the limit, or would have been had they been one deeper: read them again.
-    const relink = this.#hasDepthLimit && stateOf(rest) === URL_STATE.done && (rest & URL_RELINK) === 0
+    // Links of a stored page were cut by the limit, or would have been had they been one deeper: read them again. A URL that
+    // was refused for being too deep may not be too deep any more.
+    const isFinal = stateOf(rest) === URL_STATE.done || stateOf(rest) === URL_STATE.refused
+    const relink = this.#hasDepthLimit && isFinal && (rest & URL_RELINK) === 0
     this.#shorter.push({ key, depth, relink })
   }
 }

@@ -409,7 +409,8 @@ function judge(picking: Picking, host: number, link: Link): Verdict {
   return judgeByRobots(picking, host, link, addresses)
 }
 
-function scopeRefusal(state: State, link: Link): Refusal | undefined {
+/** Why the rules in force now do not let a link be fetched that was admitted once; undefined where they do. */
+export function scopeRefusal(state: State, link: Link): Refusal | undefined {
   const scope = scopeOf(state.settings)
   if (link.seed) return admits(scope, link.url, 0, () => true)
   // A redirect from a seed has depth 0 and is a seed; any other URL of depth 0 was one once.

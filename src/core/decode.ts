@@ -84,6 +84,8 @@ function decodeBody(input: ByteReader, kind: number): CrawlEvent | undefined {
       return { kind, act: input.utf8(), settings: input.utf8() }
     case KIND.hosts:
       return { kind, hosts: readList(input, (i) => ({ host: i.latin1(), hasAnswered: i.u8() !== 0 })) }
+    case KIND.forked:
+      return { kind, crawlId: input.latin1(), sequence: input.u64(), timeMs: input.u64() }
     default:
       throw new MalformedValue(`a record of unknown kind ${kind}`, input.at)
   }

@@ -8,7 +8,7 @@
  * the key of the page it was found on, and the chain (u8 count, 16 bytes each).
  */
 import type { ByteReader, ByteWriter } from '../base/bytes.ts'
-import { type Key, keyOf, ZERO_KEY } from '../base/md5.ts'
+import { type Key, keyFromWords, keyOf, keyWordsOf, ZERO_KEY } from '../base/md5.ts'
 import { BULK_LINKS_MAX, type Link, type LinkGroup } from './event.ts'
 
 const GROUP_PREFERRED = 1
@@ -154,7 +154,9 @@ export function readBulk(input: ByteReader, host: string, count: number, owner: 
     const from = flags & LINK.from ? readKey(input) : owner
     const chain: Key[] = []
     if (flags & LINK.chain) for (let left = input.u8(); left > 0; left--) chain.push(readKey(input))
-    links.push({ key: keyOf(url), url, depth, from, seed: (flags & LINK.seed) !== 0, chain })
+    const words = keyWordsOf(url)
+    const key = keyFromWords(words[0], words[1], words[2], words[3])
+    links.push({ key, url, depth, from, seed: (flags & LINK.seed) !== 0, chain })
     before = path
   }
   return links

@@ -92,6 +92,10 @@ export function encodeEvent(out: ByteWriter, start: number, event: CrawlEvent): 
       return writeHosts(out, event)
     case KIND.linked:
       return withLinks(out, start, undefined, event.groups, undefined, () => writeStandings(out, event))
+    case KIND.forked:
+      out.latin1(event.crawlId)
+      out.u64(event.sequence)
+      return out.u64(event.timeMs)
     default:
       assert.fail('an event of no kind')
   }

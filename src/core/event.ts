@@ -61,7 +61,7 @@ export interface Findings {
 export interface ShorterWay {
   readonly key: Key
   readonly depth: number
-  /** The page is stored and its links were cut by the depth limit: admit them now. */
+  /** The page is stored and its links are to be admitted again, or the URL was refused and is to be judged again. */
   readonly relink: boolean
 }
 
@@ -230,10 +230,19 @@ export interface DelayEvent {
 }
 export interface ControlEvent {
   readonly kind: typeof KIND.control
-  /** Who did it: `resume`, `add`, `retry`. */
+  /** Who did it: `resume`, `add`, `retry`, `fork`. */
   readonly act: string
   /** Settings changed, JSON. */
   readonly settings: string
+}
+/** The first record of a log that goes on from a part of another one: all before it is the parent's. */
+export interface ForkedEvent {
+  readonly kind: typeof KIND.forked
+  /** Of the parent, hexadecimal. */
+  readonly crawlId: string
+  /** Number and time of the parent's last record that belongs to the fork. */
+  readonly sequence: number
+  readonly timeMs: number
 }
 export interface RelinkedEvent extends Findings {
   readonly kind: typeof KIND.relinked
@@ -316,6 +325,7 @@ export type CrawlEvent =
   | RobotsEvent
   | DelayEvent
   | ControlEvent
+  | ForkedEvent
   | RelinkedEvent
   | HostsEvent
   | LinkedEvent

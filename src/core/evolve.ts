@@ -33,7 +33,9 @@ export function evolve(
   segment: number,
   eventAt: EventAt,
 ): void {
+  let touched = from
   for (let i = from; i < to; i++) {
+    if (i === touched) touched = touchUrls(state, items, i, to)
     const at = i * ITEM_WORDS
     const high = items[at + 5]!
     applyItem(
@@ -50,6 +52,17 @@ export function evolve(
     )
   }
   leaveHost(state)
+}
+
+/** Items whose places in the URL table are fetched from memory together, ahead of applying them. */
+const TOUCHED_ITEMS = 64
+
+/** Replay waits mostly for memory: the places of many keys are fetched at once. Returns the item up to where. */
+function touchUrls({ urls }: State, items: Uint32Array, from: number, to: number): number {
+  const end = Math.min(from + TOUCHED_ITEMS, to)
+  if (end - from < 8) return end // a live turn's items: their places were just looked at
+  for (let at = from * ITEM_WORDS; at < end * ITEM_WORDS; at += ITEM_WORDS) urls.touch(items[at]!)
+  return end
 }
 
 function applyItem(
@@ -132,13 +145,15 @@ function addScopeKey(state: State, k0: number, k1: number, k2: number, k3: numbe
 }
 
 function applyProcessItem(state: State, kind: number, segment: number, position: number, eventAt: EventAt): void {
-  if (kind === KIND.mark || kind === KIND.synced || kind === KIND.forked || kind === KIND.repaired) return
+  if (kind === KIND.mark || kind === KIND.synced || kind === KIND.repaired) return
   const event = eventAt(segment, position)
   switch (event.kind) {
     case KIND.open:
       state.isOpen = true
       state.crawlId = event.crawlId
       return changeSettings(state, event.settings)
+    // The process that was at work at the cut goes on in the parent: in the fork it has not died.
+    case KIND.forked:
     case KIND.close:
       state.isOpen = false
       return

@@ -7,6 +7,8 @@ export interface Layout {
   readonly database: string
   readonly seeds: string
   readonly log: string
+  /** There while a fork is being made: what else is there is not whole. */
+  readonly forking: string
   /** Directory of a shard: `log/`, `pages/`, `images/` below it. */
   shard(number: number): string
 }
@@ -18,6 +20,7 @@ export function layoutOf(root: string): Layout {
     database: join(root, 'crawl.db'),
     seeds: join(root, 'seeds'),
     log: join(root, 'crawler.log'),
+    forking: join(root, 'FORKING'),
     shard: (number) => join(root, 'shards', String(number)),
   }
 }

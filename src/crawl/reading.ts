@@ -9,11 +9,11 @@ import { KIND } from '../core/kind.ts'
 import { DEFAULTS, type Settings } from '../core/settings.ts'
 import type { State } from '../core/state.ts'
 import type { Disk } from '../env/disk.ts'
-import { ITEM_AT, ITEM_WORDS, itemKind } from '../log/format.ts'
+import { comparePositions, ITEM_AT, ITEM_WORDS, itemKind } from '../log/format.ts'
 import type { OpenedLog } from '../log/opened.ts'
 import { openLog } from '../log/recover.ts'
 import { loadCheckpoint } from '../shard/checkpoint.ts'
-import { type Cut, cutAtEnd, cutAtSequence, cutAtTime } from '../shard/cut.ts'
+import { type Cut, cutAtEnd, cutAtSequence, cutAtTime, cutBefore, unreachable } from '../shard/cut.ts'
 import { EVENTS_LOG } from '../shard/events-log.ts'
 import { generationIn, logDirectory } from '../shard/generations.ts'
 import { readEvent } from '../shard/link-source.ts'
@@ -34,6 +34,7 @@ export interface CrawlIdentity {
 
 /** The crawl in a DIR; undefined where there is none yet. Errors: LOG_CORRUPT (also where all of it is lost), LOG_NEWER. */
 export function crawlIn(disk: Disk, layout: Layout): CrawlIdentity | undefined {
+  refuseUnfinished(disk, layout)
   return readGeneration(disk, layout, (stated) => {
     const directory = logDirectory(layout.shard(0), generationIn(disk, layout.shard(0), stated))
     const log = openLog(disk, directory, { ...EVENTS_LOG, mode: 'read' })
@@ -46,6 +47,12 @@ export function crawlIn(disk: Disk, layout: Layout): CrawlIdentity | undefined {
   })
 }
 
+/** A fork of which a death left a part is none, whatever can be read of it. */
+function refuseUnfinished(disk: Disk, { root, forking }: Layout): void {
+  if (!disk.exists(forking)) return
+  throw new CrawlError('FORK_UNFINISHED', `${root} is an unfinished fork.`, { path: root })
+}
+
 /** A log of which nothing is left is no empty one where something had been synced: nobody may begin another in its place. */
 function refuseLost(log: OpenedLog, { root }: Layout): void {
   const lost = log.verdicts.find(({ what }) => what === 'syncedLost')
@@ -55,15 +62,14 @@ function refuseLost(log: OpenedLog, { root }: Layout): void {
   throw new CrawlError('LOG_CORRUPT', message, { path: root, segment, offset }, hint)
 }
 
+/** From the last segment back; that one is scanned, since its KEY would have to be made for it. */
 function identityIn(log: OpenedLog): CrawlIdentity | undefined {
   let settings: Settings | undefined
   for (let i = log.segments.length - 1; i >= 0; i--) {
     const { number, header } = log.segments[i]
-    const words = log.key(number)
-    for (let at = words.length - ITEM_WORDS; at >= 0; at -= ITEM_WORDS) {
-      const kind = itemKind(words[at + ITEM_AT.kindAndArg])
-      if (kind !== KIND.open && kind !== KIND.control) continue
-      const event = readEvent(log, number, words[at + ITEM_AT.position])
+    const positions = i === log.segments.length - 1 ? identifyingIn(log, number) : identifyingOf(log, number)
+    for (const position of positions.reverse()) {
+      const event = readEvent(log, number, position)
       if (event.kind === KIND.control) settings ??= settingsOf(event.settings)
       if (event.kind !== KIND.open) continue
       return {
@@ -79,6 +85,29 @@ function identityIn(log: OpenedLog): CrawlIdentity | undefined {
 /** Settings as recorded; those that came with a later version have their defaults. */
 function settingsOf(json: string): Settings {
   return { ...DEFAULTS, ...(JSON.parse(json) as Settings) }
+}
+
+function identifies(kind: number): boolean {
+  return kind === KIND.open || kind === KIND.control
+}
+
+/** Places of the records that say settings, by VAL. */
+function identifyingIn(log: OpenedLog, number: number): number[] {
+  const positions: number[] = []
+  log.scan(number, ({ kind, position }) => {
+    if (identifies(kind)) positions.push(position)
+  })
+  return positions
+}
+
+/** The same by KEY. */
+function identifyingOf(log: OpenedLog, number: number): number[] {
+  const words = log.key(number)
+  const positions: number[] = []
+  for (let at = 0; at < words.length; at += ITEM_WORDS) {
+    if (identifies(itemKind(words[at + ITEM_AT.kindAndArg]))) positions.push(words[at + ITEM_AT.position])
+  }
+  return positions
 }
 
 /** Which past is asked for. */
@@ -111,6 +140,7 @@ export function readCrawl(
   onProgress?: (items: number, itemsMax: number) => void,
   isFromStart = false,
 ): PastCrawl {
+  refuseUnfinished(disk, layout)
   return readGeneration(disk, layout, (stated) => readPast(disk, layout, stated, until, onProgress, isFromStart))
 }
 
@@ -164,25 +194,20 @@ export function keyMessages(log: OpenedLog): string[] {
 }
 
 function cutOf(logs: OpenedShard, until: Until): Cut {
-  const { events, end } = logs
-  if (until.kind === 'sequence') return cutAtSequence(events, until.sequence)
-  if (until.kind === 'time') return cutAtTime(events, until.timeMs)
-  const last = cutAtEnd(events)
-  if (end.segment === last.position.segment && end.position === last.position.position) return last
-  // Events at the end whose pages are missing do not count: the cut is before the first of them.
-  return cutBefore(events, end)
+  const { events } = logs
+  const last = lastCut(logs)
+  if (until.kind === 'end') return last
+  if (until.kind === 'sequence') {
+    if (until.sequence > last.sequence) throw unreachable(`The log ends with record ${last.sequence}.`, events)
+    return cutAtSequence(events, until.sequence)
+  }
+  const cut = cutAtTime(events, until.timeMs)
+  return cut.sequence > last.sequence ? last : cut
 }
 
-function cutBefore(log: OpenedLog, end: Cut['position']): Cut {
-  const segment = log.segments.find(({ number }) => number === end.segment)
-  let sequence = (segment?.header.firstSequence ?? 1) - 1
-  let timeMs = 0
-  log.scan(end.segment, (record) => {
-    if (record.position >= end.position) return
-    sequence++
-    timeMs = record.timeMs
-  })
-  return { position: end, sequence, timeMs }
+function lastCut({ events, end }: OpenedShard): Cut {
+  // Events at the end whose pages are missing do not count: the cut is before the first of them.
+  return comparePositions(end, events.end) === 0 ? cutAtEnd(events) : cutBefore(events, end)
 }
 
 export function closeLogs(logs: OpenedShard): void {

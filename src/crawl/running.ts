@@ -151,6 +151,11 @@ export class RunningCrawl {
     })
   }
 
+  /** The figures of a crawl that was closed. */
+  statusAtEnd(): Status {
+    return this.#statusNow()
+  }
+
   /** The figures as of now, given out when all they tell of is synced; later records are at least 1 ms later. */
   status(): Promise<Status> {
     const status = this.#statusNow()

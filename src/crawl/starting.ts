@@ -13,7 +13,7 @@ import { changeSettings, type Settings } from '../core/settings.ts'
 import type { CheckpointStore } from '../env/checkpoints.ts'
 import { canSaveInTime, loadCheckpoint, SAVE_MS_MAX, saveCheckpoint } from '../shard/checkpoint.ts'
 import { untilBuilt } from '../shard/checkpointing.ts'
-import { openShard, openShardLogs } from '../shard/opening.ts'
+import { openShard, openShardLogs, type ShardOptions } from '../shard/opening.ts'
 import type { Shard } from '../shard/shard-parts.ts'
 import { closeShard } from '../shard/stopping.ts'
 import { socketPathOf } from './control.ts'
@@ -23,7 +23,7 @@ import { LiveCompaction } from './live-compacting.ts'
 import { statedGeneration, writeManifest } from './manifest.ts'
 import { crawlIn, keyMessages } from './reading.ts'
 import { type CrawlListener, RunningCrawl } from './running.ts'
-import { copySeeds, type SeedInput } from './seeds.ts'
+import { copySeeds, type SeedInput, seedSources } from './seeds.ts'
 import { segmentBytes } from './segment-bytes.ts'
 import { serveControl } from './serving.ts'
 import { VERSION } from './version.ts'
@@ -64,7 +64,7 @@ export async function startCrawl(
       horizonMs: 0,
       horizonSequence: 0,
     })
-    return await begin({ env, layout, lock, listener, settings, act: 'start', crawlId, generation: 0 })
+    return await beginCrawl({ env, layout, lock, listener, settings, act: 'start', crawlId, generation: 0 })
   } catch (error) {
     await env.close()
     lock.release()
@@ -91,17 +91,8 @@ export async function resumeCrawl(
     if (before === undefined) throw new CrawlError('DIR_NO_CRAWL', `There is no crawl in ${root}.`, { path: root })
     const settings = changeSettings(before.settings, changes)
     env = createEnv(settings)
-    const { crawlId } = before
-    return await begin({
-      env,
-      layout,
-      lock,
-      listener,
-      settings,
-      act,
-      crawlId,
-      generation: statedGeneration(env.disk, layout),
-    })
+    const generation = statedGeneration(env.disk, layout)
+    return await beginCrawl({ env, layout, lock, listener, settings, act, crawlId: before.crawlId, generation })
   } catch (error) {
     await env?.close()
     lock.release()
@@ -109,7 +100,8 @@ export async function resumeCrawl(
   }
 }
 
-interface Beginning {
+/** All that is known when the logs of a DIR are opened for writing. */
+export interface Beginning {
   readonly env: RealEnv
   readonly layout: Layout
   readonly lock: DirLock
@@ -119,9 +111,14 @@ interface Beginning {
   readonly crawlId: Uint8Array
   /** That MANIFEST states. */
   readonly generation: number | undefined
+  /** The log is the beginning of another one: see forking.ts. */
+  readonly forked?: NonNullable<ShardOptions['forked']>
+  /** A state the caller has, and where in the log it stands; default: that of a checkpoint in DIR. */
+  readonly checkpoint?: NonNullable<ShardOptions['checkpoint']>
 }
 
-async function begin(beginning: Beginning): Promise<OpenCrawl> {
+/** Opens the logs and all around them; the lock is held already. Errors: LOG_CORRUPT, LOG_NEWER, DISK_DENIED. */
+export async function beginCrawl(beginning: Beginning): Promise<OpenCrawl> {
   const { env, layout, lock, listener, settings, act, crawlId, generation } = beginning
   const database = openCrawlDb(layout.database)
   const warn = (message: string): void => listener.onMessage('warn', message)
@@ -130,10 +127,9 @@ async function begin(beginning: Beginning): Promise<OpenCrawl> {
   const known = database.store.newestCheckpoint(0)
   const opened = openShardLogs(env.disk, directory, 'write', known, generation)
   for (const message of [...opened.messages, ...keyMessages(opened.events)]) warn(message)
-  const checkpoint = loadCheckpoint(env.disk, directory, opened, database.store, 0, {
-    setsAside: true,
-    onMessage: warn,
-  })
+  const checkpoint =
+    beginning.checkpoint ??
+    loadCheckpoint(env.disk, directory, opened, database.store, 0, { setsAside: true, onMessage: warn })
   const shard = openShard(env, directory, opened, {
     identity: { crawlId, shard: 0, generation: opened.generation },
     version: VERSION,
@@ -141,6 +137,8 @@ async function begin(beginning: Beginning): Promise<OpenCrawl> {
     shardCount: 1,
     settings: JSON.stringify(settings),
     act,
+    seedSources: seedSources(layout.seeds),
+    ...(beginning.forked === undefined ? {} : { forked: beginning.forked }),
     ...(checkpoint === undefined ? {} : { checkpoint }),
     checkpoints: { store: database.store, tell: listener.onMessage },
     ...(listener.onReplay === undefined ? {} : { onProgress: listener.onReplay }),

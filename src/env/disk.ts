@@ -14,8 +14,13 @@ export interface Disk {
   makeDirectory(path: string): void
   /** Atomic replacement, of a directory too where `to` is none; durable only after `syncDirectory` of the parent. */
   rename(from: string, to: string): void
-  /** A second name for a file, on the same file system; durable only after `syncDirectory`. `to` must not exist. */
-  link(from: string, to: string): void
+  /**
+   * Gives a file a second name, `to`, where nothing is; durable only after `syncDirectory` of its parent.
+   * @returns false where the disk cannot: another file system, one without such names, too many of them
+   */
+  link(from: string, to: string): boolean
+  /** How many names a file has. Errors: DISK_MISSING. */
+  nameCount(path: string): number
   /** No error where it does not exist. */
   remove(path: string): void
   /** Removes a directory of files, file by file: no error where it does not exist. Not atomic. */

@@ -8,6 +8,7 @@ import { crc32 } from 'node:zlib'
 import type { File } from '../env/disk.ts'
 import type { Random } from '../env/random.ts'
 import { ActiveSegment, createSegment } from './active.ts'
+import { ownFile } from './copying.ts'
 import type { LogFiles, Segment } from './files.ts'
 import type { Finding } from './finding.ts'
 import {
@@ -30,6 +31,7 @@ import { readKeyUnchecked, readPart, readRecord, type ScanEnd, scanSegment } fro
 import { bytesOfWords, KeyBuilder, soundKey } from './rebuild.ts'
 import type { RecordView } from './record.ts'
 import { encodeSegment, isRewritten, type SegmentHeader } from './segment.ts'
+import { TailKey } from './tail-key.ts'
 import type { Verdict } from './verdict.ts'
 import { LogWriter, type RecordAddress } from './writer.ts'
 
@@ -49,8 +51,7 @@ export interface Tail {
   /** Of the record that comes next. */
   readonly sequence: number
   readonly lastTimeMs: number
-  /** Its KEY, made anew. */
-  readonly keyWords: Uint32Array<ArrayBuffer>
+  readonly key: TailKey
   readonly lastMark: FoundMark | undefined
 }
 
@@ -88,18 +89,18 @@ interface OpenedState {
 /** Scans the last segment up to its first bad record, or to `endBytes`. */
 export function scanTail(files: LogFiles, segment: Segment, endBytes: number, options: OpenOptions): Tail {
   const { number, header } = segment
-  const builder = new KeyBuilder(files.role, number, header.salt, options.itemsOf)
+  const key = new TailKey(new KeyBuilder(files.role, number, header.salt, options.itemsOf), options.mode === 'read')
   const context = { segment: number, salt: header.salt, kindMax: options.kindMax }
   let sequence = header.firstSequence
   let lastTimeMs = header.timeMs
   let lastMark: FoundMark | undefined
   const { end } = scanSegment(files.val(number), 0, endBytes, context, (record) => {
-    builder.add(record)
+    key.see(record)
     lastTimeMs = record.timeMs
     if (record.kind === KIND.mark) lastMark = foundMark(record, number, sequence) ?? lastMark
     sequence++
   })
-  return { end, sequence, lastTimeMs, keyWords: builder.words(), lastMark }
+  return { end, sequence, lastTimeMs, key, lastMark }
 }
 
 function foundMark(record: RecordView, segment: number, sequence: number): FoundMark | undefined {
@@ -175,7 +176,7 @@ export class OpenedLog {
    */
   key(number: number): Uint32Array<ArrayBuffer> {
     assert(!this.isStarted, 'read through the writer now')
-    if (this.tail !== undefined && number === this.files.last?.number) return this.tail.keyWords
+    if (this.tail !== undefined && number === this.files.last?.number) return this.tailWords(this.tail)
     const repaired = this.repaired.get(number)
     if (repaired !== undefined) return repaired
     const { kindMax, itemsOf, mode } = this.options
@@ -185,7 +186,7 @@ export class OpenedLog {
   /** Six words each of `count` KEY items from item `ordinal` on, fewer at the end. Unchecked. Cost: one read of them. */
   readItems(number: number, ordinal: number, count: number): Uint32Array {
     const isLast = this.tail !== undefined && number === this.files.last?.number
-    const words = isLast ? this.tail?.keyWords : this.repaired.get(number)
+    const words = isLast && this.tail !== undefined ? this.tailWords(this.tail) : this.repaired.get(number)
     if (words !== undefined) return words.subarray(ordinal * ITEM_WORDS, (ordinal + count) * ITEM_WORDS)
     if (!this.files.disk.exists(this.files.path(keyName(number)))) return new Uint32Array(0)
     const items = new Uint32Array(count * ITEM_WORDS)
@@ -195,19 +196,27 @@ export class OpenedLog {
 
   /**
    * Segments whose KEY was found missing or damaged so far: sealed ones that had to be made anew; the last one where its
-   * file is missing or says something else than VAL. That it lags behind, or ends in zeros, is how a death leaves it.
+   * file is missing or says something else than VAL, if a reader has come so far. That it lags behind, or ends in zeros, is how a death leaves it.
    * Cost: one read of the last KEY.
    */
   keysInDoubt(): number[] {
     const { last } = this.files
-    const isLastSuspect = last !== undefined && this.tail !== undefined && this.isOtherThanVal(last.number, this.tail)
+    const { tail } = this
+    const isLastSuspect = last !== undefined && tail?.key.isMade === true && this.isOtherThanVal(last.number, tail)
     return isLastSuspect ? [...this.rebuilt, last.number] : [...this.rebuilt]
   }
 
-  private isOtherThanVal(number: number, { keyWords }: Tail): boolean {
+  private tailWords({ key, end }: Tail): Uint32Array<ArrayBuffer> {
+    const { last } = this.files
+    assert(last, 'a tail without a segment')
+    return key.words(this.files, end, this.contextOf(last.number))
+  }
+
+  private isOtherThanVal(number: number, tail: Tail): boolean {
     const found = readKeyUnchecked(this.files, number)
-    if (found === undefined) return keyWords.length > 0
-    return contradictsVal(bytesOfWords(found), bytesOfWords(keyWords))
+    const words = this.tailWords(tail)
+    if (found === undefined) return words.length > 0
+    return contradictsVal(bytesOfWords(found), bytesOfWords(words))
   }
 
   /** Makes `readItems` right for a segment whose KEY was found wrong. Cost: as `key`; the KEY stays in memory. */
@@ -234,10 +243,12 @@ export class OpenedLog {
     readPart(this.files.val(segment), position, target, segment)
   }
 
-  /** Visits the records of a segment in order, from `start` on; a view is valid within the call. See `scanSegment`. */
-  scan(number: number, visit: (record: RecordView) => void, start = 0): ScanEnd {
-    const { valBytes } = this.files.segment(number)
-    return scanSegment(this.files.val(number), start, valBytes, this.contextOf(number), visit)
+  /**
+   * Visits the records of a segment in order, from `start` on, up to `end` (both between two records; default: all); a view
+   * is valid within the call. See `scanSegment`.
+   */
+  scan(number: number, visit: (record: RecordView) => void, start = 0, end = this.valBytes(number)): ScanEnd {
+    return scanSegment(this.files.val(number), start, end, this.contextOf(number), visit)
   }
 
   private contextOf(segment: number) {
@@ -343,7 +354,9 @@ export class OpenedLog {
 
   private openLast(number: number, half: 'val' | 'key'): File {
     this.files.forget(number)
-    return this.files.disk.open(this.files.path(half === 'val' ? valName(number) : keyName(number)), 'create')
+    const path = this.files.path(half === 'val' ? valName(number) : keyName(number))
+    ownFile(this.files.disk, path)
+    return this.files.disk.open(path, 'create')
   }
 
   /**
@@ -377,7 +390,7 @@ export class OpenedLog {
     this.unstateOwn(last, val)
     if (val.sizeBytes() !== last.valBytes) val.truncate(last.valBytes)
     val.syncNow()
-    const items = bytesOfWords(tail.keyWords)
+    const items = bytesOfWords(this.tailWords(tail))
     const key = this.openLast(last.number, 'key')
     key.truncate(0)
     key.write(items, 0)

@@ -5,6 +5,7 @@
  */
 import { MalformedValue } from '../base/bytes.ts'
 import { CrawlError } from '../base/errors.ts'
+import { ownFile } from './copying.ts'
 import type { LogFiles } from './files.ts'
 import { KIND, keyName, ROLE, type Role } from './format.ts'
 import { type EmitItem, ItemBuffer } from './items.ts'
@@ -93,6 +94,7 @@ export function soundKey(
 
 function replaceKey(files: LogFiles, number: number, words: Uint32Array<ArrayBuffer>): void {
   files.forget(number)
+  ownFile(files.disk, files.path(keyName(number)))
   const file = files.disk.open(files.path(keyName(number)), 'create')
   try {
     file.truncate(0)

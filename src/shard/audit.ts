@@ -283,6 +283,7 @@ class Auditor {
     this.#move(at, S.pending)
     this.#set(at, U.depth, link.depth)
     this.#set(at, U.waits, 0)
+    this.#set(at, U.relink, 0)
   }
 
   #move(at: number, state: number): void {

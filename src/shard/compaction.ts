@@ -185,6 +185,12 @@ function differs(path: string, difference: string): CrawlError {
   return new CrawlError('LOG_CORRUPT', message, { path, difference }, hint)
 }
 
+function noLinks(path: string): CrawlError {
+  const hint =
+    'Compaction gives the segments it leaves as they are a second name: move DIR to a file system that has hard links.'
+  return new CrawlError('DISK_FAILED', `${path} cannot be made a second name of a segment.`, { path }, hint)
+}
+
 /**
  * Links the segments behind the horizon into the new generation, and gives its directory the name. It counts once
  * MANIFEST says so.
@@ -195,9 +201,11 @@ export function publishGeneration(disk: Disk, directory: string, { from, to, seg
   const old = logDirectory(directory, from)
   const aside = asideDirectory(directory, to)
   for (let number = segment + 1; disk.exists(`${old}/${valName(number)}`); number++) {
-    disk.link(`${old}/${valName(number)}`, `${aside}/${valName(number)}`)
     // A KEY that is missing is made anew from VAL.
-    if (disk.exists(`${old}/${keyName(number)}`)) disk.link(`${old}/${keyName(number)}`, `${aside}/${keyName(number)}`)
+    for (const name of [valName(number), keyName(number)]) {
+      if (disk.exists(`${old}/${name}`) && !disk.link(`${old}/${name}`, `${aside}/${name}`))
+        throw noLinks(`${aside}/${name}`)
+    }
   }
   disk.syncDirectory(aside)
   disk.rename(aside, logDirectory(directory, to))

@@ -1,12 +1,17 @@
 /**
  * Cuts: the place in a log that an instant or a sequence number means. A cut falls between two records; everything before
  * it is the past that was asked for.
+ *
+ * Found in three steps, each by what the step before leaves: the segment, by the `segment` records; the marks around the
+ * cut, by their KEY items; the record, by a scan of VAL between these two marks.
  */
 import { CrawlError } from '../base/errors.ts'
-import { KIND } from '../core/kind.ts'
-import { ITEM_AT, ITEM_WORDS, itemKind, type Position } from '../log/format.ts'
+import type { Segment } from '../log/files.ts'
+import type { Position } from '../log/format.ts'
 import type { OpenedLog } from '../log/opened.ts'
+import type { RecordView } from '../log/record.ts'
 import { type Horizon, horizonOf } from './horizon.ts'
+import { type FoundMarkItem, marksAround } from './marks.ts'
 
 export interface Cut {
   /** Before the first record that is not part of it. */
@@ -21,73 +26,80 @@ export function cutAtEnd(log: OpenedLog): Cut {
   return { position: log.end, sequence: log.sequence - 1, timeMs: log.lastTimeMs }
 }
 
-/** The cut behind record `sequence`. Errors: UNTIL_UNREACHABLE where the log does not reach so far forward or back. */
+/**
+ * The cut behind record `sequence`. Errors: UNTIL_UNREACHABLE where the log does not reach so far forward or back.
+ * Cost: one KEY file, and the records between two marks.
+ */
 export function cutAtSequence(log: OpenedLog, sequence: number): Cut {
-  if (sequence >= log.sequence) {
-    throw unreachable(`The log ends with record ${log.sequence - 1}.`, log)
+  if (sequence >= log.sequence) throw unreachable(`The log ends with record ${log.sequence - 1}.`, log)
+  const segment = lastSegment(log, ({ header }) => header.firstSequence <= sequence)
+  if (segment === undefined) {
+    throw unreachable(`The log begins with record ${log.segments[0]?.header.firstSequence ?? 1}.`, log)
   }
   const horizon = horizonOf(log)
   if (horizon !== undefined && sequence < horizon.sequence) throw compacted(log, horizon)
   if (horizon?.sequence === sequence) return horizon
-  for (let i = log.segments.length - 1; i >= 0; i--) {
-    const { number, header } = log.segments[i]
-    if (header.firstSequence > sequence) continue
-    let timeMs = 0
-    let end = 0
-    let at = header.firstSequence
-    log.scan(number, (record) => {
-      if (at++ > sequence) return
-      timeMs = record.timeMs
-      end = record.position + record.length
-    })
-    return { position: { segment: number, position: end }, sequence, timeMs }
-  }
-  throw unreachable(`The log begins with record ${log.segments[0]?.header.firstSequence ?? 1}.`, log)
+  const isWithin = (mark: FoundMarkItem): boolean => mark.sequence <= sequence
+  return lastRecord(log, segment, isWithin, (_, number) => number <= sequence)
 }
 
-/** The cut behind the last record with a time up to `timeMs`. Errors: UNTIL_UNREACHABLE before the first record. */
+/**
+ * The cut behind the last record with a time up to `timeMs`. Errors: UNTIL_UNREACHABLE before the first record.
+ * Cost: one KEY file, and the records between two marks.
+ */
 export function cutAtTime(log: OpenedLog, timeMs: number): Cut {
+  const segment = lastSegment(log, ({ header }) => header.timeMs <= timeMs)
+  if (segment === undefined) throw unreachable('The crawl began later.', log)
   const horizon = horizonOf(log)
   if (horizon !== undefined && timeMs < horizon.timeMs) throw compacted(log, horizon)
-  for (let i = log.segments.length - 1; i >= 0; i--) {
-    const { number, header } = log.segments[i]
-    if (horizon !== undefined && number <= horizon.position.segment) return horizon
-    if (header.timeMs > timeMs) continue
-    const mark = lastMarkUntil(log, number, timeMs)
-    let cut: Cut | undefined
-    let sequence = mark?.sequence ?? header.firstSequence
-    log.scan(
-      number,
-      (record) => {
-        if (record.timeMs <= timeMs) {
-          cut = {
-            position: { segment: number, position: record.position + record.length },
-            sequence,
-            timeMs: record.timeMs,
-          }
-        }
-        sequence++
-      },
-      mark?.position ?? 0,
-    )
-    if (cut !== undefined) return cut
-  }
-  throw unreachable('The crawl began later.', log)
+  if (horizon !== undefined && segment.number <= horizon.position.segment) return horizon
+  const isWithin = (mark: FoundMarkItem): boolean => mark.timeMs <= timeMs
+  return lastRecord(log, segment, isWithin, (record) => record.timeMs <= timeMs)
 }
 
-/** The last mark of a segment with a time up to `timeMs`: KEY has both its time and its sequence number. */
-function lastMarkUntil(
-  log: OpenedLog,
-  number: number,
-  timeMs: number,
-): { position: number; sequence: number } | undefined {
-  const words = log.key(number)
-  for (let at = words.length - ITEM_WORDS; at >= 0; at -= ITEM_WORDS) {
-    if (itemKind(words[at + ITEM_AT.kindAndArg]) !== KIND.mark) continue
-    if (words[at] + words[at + 1] * 2 ** 32 > timeMs) continue
-    return { position: words[at + ITEM_AT.position], sequence: words[at + 2] + words[at + 3] * 2 ** 32 }
+/** The cut before a place between two records. Cost: one KEY file, and the records since the last mark. */
+export function cutBefore(log: OpenedLog, end: Position): Cut {
+  const segment = lastSegment(log, ({ number }) => number <= end.segment)
+  if (segment === undefined) throw unreachable('The log is empty.', log)
+  const isWithin = (mark: FoundMarkItem): boolean => mark.position < end.position
+  return lastRecord(log, segment, isWithin, (record) => record.position < end.position)
+}
+
+/** The last segment that `isIncluded`, which holds for all up to some place and for none behind it. */
+function lastSegment(log: OpenedLog, isIncluded: (segment: Segment) => boolean): Segment | undefined {
+  let low = 0
+  let high = log.segments.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (isIncluded(log.segments[middle])) low = middle + 1
+    else high = middle
   }
-  return undefined
+  return log.segments[low - 1]
+}
+
+/** The cut behind the last record of a segment that is part of it; its first record always is. */
+function lastRecord(
+  log: OpenedLog,
+  { number, header }: Segment,
+  isMarkWithin: (mark: FoundMarkItem) => boolean,
+  isWithin: (record: RecordView, sequence: number) => boolean,
+): Cut {
+  const { before, after } = marksAround(log, number, isMarkWithin)
+  let cut: Cut = { position: { segment: number, position: 0 }, sequence: header.firstSequence - 1, timeMs: 0 }
+  let sequence = before?.sequence ?? header.firstSequence
+  log.scan(
+    number,
+    (record) => {
+      if (isWithin(record, sequence)) {
+        const position = { segment: number, position: record.position + record.length }
+        cut = { position, sequence, timeMs: record.timeMs }
+      }
+      sequence++
+    },
+    before?.position ?? 0,
+    after?.position,
+  )
+  return cut
 }
 
 function compacted(log: OpenedLog, { timeMs, sequence }: Horizon): CrawlError {
@@ -95,7 +107,8 @@ function compacted(log: OpenedLog, { timeMs, sequence }: Horizon): CrawlError {
   return unreachable(why, log)
 }
 
-function unreachable(why: string, log: OpenedLog): CrawlError {
+/** An instant that this log does not hold: names the earliest one it does. */
+export function unreachable(why: string, log: OpenedLog): CrawlError {
   const first = log.segments[0]?.header
   const horizon = horizonOf(log)
   const earliest = new Date(horizon?.timeMs ?? first?.timeMs ?? 0).toISOString()

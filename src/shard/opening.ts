@@ -5,11 +5,13 @@
  */
 
 import { type Key, keyFromWords, keyOf } from '../base/md5.ts'
-import type { Link, LinkGroup } from '../core/event.ts'
+import type { ForkedEvent, Link, LinkGroup } from '../core/event.ts'
 import { createFrontier, type Now, scheduleAll } from '../core/frontier.ts'
 import { HOST_FLAG } from '../core/hosts.ts'
+import type { KeyQueue } from '../core/key-queue.ts'
 import { KIND } from '../core/kind.ts'
 import { REASONS } from '../core/reasons.ts'
+import type { Settings } from '../core/settings.ts'
 import { type State, segmentOf, URL_WORD } from '../core/state.ts'
 import { hostOf } from '../core/url.ts'
 import { POISON_DEATHS } from '../core/waiting.ts'
@@ -17,6 +19,7 @@ import type { Checkpoint } from '../env/checkpoints.ts'
 import type { Disk } from '../env/disk.ts'
 import type { Env } from '../env/env.ts'
 import { comparePositions, NOWHERE, type Position } from '../log/format.ts'
+import { decodeMark } from '../log/mark.ts'
 import type { LogIdentity, OpenedLog } from '../log/opened.ts'
 import { endOfPage, PAGES_LOG } from '../log/pages.ts'
 import { openLog } from '../log/recover.ts'
@@ -26,8 +29,10 @@ import { createCheckpointing, noteMark } from './checkpointing.ts'
 import { EVENTS_LOG } from './events-log.ts'
 import { generationIn, logDirectory, removeOtherGenerations } from './generations.ts'
 import { createLinkSource, eventOf } from './link-source.ts'
+import { lastMarkBefore } from './marks.ts'
 import { RateLimit } from './rate-limit.ts'
 import { type ReplayedState, replayFrom, totalsAt } from './replay.ts'
+import { recordReadingAgain, urlsToReadAgain } from './rereading.ts'
 import { turn } from './shard.ts'
 import { ShardClock } from './shard-clock.ts'
 import type { CheckpointKeeping, Shard } from './shard-parts.ts'
@@ -83,15 +88,16 @@ function matchEnds(
   pages: OpenedLog,
   eventsSynced: Position,
   pagesSynced: Position,
+  until: Position = events.end,
 ): { end: Position; pagesEnd: Position; lostPages: number } {
-  let end = events.end
+  let end = until
   const promisedEnd = boundaryAt(pages, pagesSynced)
   let pagesEnd = promisedEnd
   let lostPages = 0
   // Pages that the end of the pages log has lost although a mark promised them may be referred to before the mark.
   const start = comparePositions(pages.end, promisedEnd) < 0 ? NOWHERE : eventsSynced
   for (const { number } of events.segments) {
-    if (number < start.segment) continue
+    if (number < start.segment || number > until.segment) continue
     const from = number === start.segment ? start.position : 0
     events.scan(
       number,
@@ -105,9 +111,18 @@ function matchEnds(
         } else if (comparePositions(pageEnd, pagesEnd) > 0) pagesEnd = pageEnd
       },
       from,
+      number === until.segment ? until.position : undefined,
     )
   }
   return { end, pagesEnd: comparePositions(pagesEnd, pages.end) > 0 ? pages.end : pagesEnd, lostPages }
+}
+
+/** After the last page that the events before a place refer to, or promise. Cost: a scan from the mark before it. */
+export function pagesEndAt(events: OpenedLog, pages: OpenedLog, until: Position): Position {
+  const found = lastMarkBefore(events, until)
+  const mark = found && decodeMark(events.read(found.segment, found.position))
+  const from = found ?? NOWHERE
+  return matchEnds(events, pages, from, mark?.pagesSynced ?? NOWHERE, until).pagesEnd
 }
 
 /** A mark's place in a segment that has been rewritten since lies between no two records any more: then its end. */
@@ -129,8 +144,12 @@ export interface ShardOptions {
   readonly act: string
   readonly segmentBytesMax?: number
   readonly onProgress?: (items: number, itemsMax: number) => void
+  /** The log is the beginning of another one, and goes on from here as a fork. */
+  readonly forked?: Omit<ForkedEvent, 'kind'>
+  /** Seed sources that can be read again, should the settings ask for it. Default: none. */
+  readonly seedSources?: readonly number[]
   /** A state that stands at `from` already, from a checkpoint. */
-  readonly checkpoint?: { readonly state: State; readonly from: Position; readonly row: Checkpoint }
+  readonly checkpoint?: { readonly state: State; readonly from: Position; readonly row?: Checkpoint }
   /** Where checkpoints made while crawling are kept; default: none are made. */
   readonly checkpoints?: CheckpointKeeping
 }
@@ -153,8 +172,10 @@ export function openShard(env: Env, directory: string, opened: OpenedShard, opti
   if (!isNew) tellReplay(replayed, options)
   const totals = totalsAt(eventsLog, eventsLog.end)
   const lastMs = eventsLog.lastTimeMs
+  const isChanged = state.settingsJson !== '' && options.settings !== state.settingsJson
+  const readAgain = isChanged ? urlsToReadAgain(eventsLog, state, JSON.parse(options.settings) as Settings) : undefined
   const shard = assemble(env, directory, opened, options, replayed, totals, lastMs)
-  begin(shard, options)
+  begin(shard, options, readAgain)
   shard.pages.write()
   shard.events.write()
   const pagesSynced = shard.pages.syncNow()
@@ -174,7 +195,7 @@ export function cutToMatch({ events: eventsLog, pages: pagesLog, end, pagesEnd }
 }
 
 function tellReplay({ work, isFromStart }: ReplayedState, { checkpoint, checkpoints }: ShardOptions): void {
-  const sequence = isFromStart ? 0 : (checkpoint?.row.sequence ?? 0)
+  const sequence = isFromStart ? 0 : (checkpoint?.row?.sequence ?? 0)
   checkpoints?.tell('info', 'replayed', { checkpoint: sequence, ...work })
 }
 
@@ -253,9 +274,10 @@ function assemble(
 }
 
 /** The first records of a process: what the one before had in flight, `open`, and settings that changed. */
-function begin(shard: Shard, options: ShardOptions): void {
+function begin(shard: Shard, options: ShardOptions, readAgain: KeyQueue | undefined): void {
   const { state } = shard
   const now = shard.clock.now()
+  if (options.forked !== undefined) apply(shard, { kind: KIND.forked, ...options.forked }, now)
   giveBack(shard, state.isOpen)
   const { settings } = options
   const isChanged = state.settingsJson !== '' && settings !== state.settingsJson
@@ -272,6 +294,7 @@ function begin(shard: Shard, options: ShardOptions): void {
     },
     now,
   )
+  if (readAgain !== undefined) recordReadingAgain(shard, readAgain, options.seedSources ?? [], now)
   if (isChanged) apply(shard, { kind: KIND.control, act: options.act, settings }, now)
 }
 

@@ -9,11 +9,12 @@ import type { CrawlEvent, EventAt } from '../core/event.ts'
 import { evolve } from '../core/evolve.ts'
 import { KIND } from '../core/kind.ts'
 import { createState, type State } from '../core/state.ts'
-import { comparePositions, ITEM_AT, ITEM_BYTES, ITEM_WORDS, itemKind, type Position } from '../log/format.ts'
+import { ITEM_AT, ITEM_BYTES, ITEM_WORDS, itemKind, type Position } from '../log/format.ts'
 import { decodeMark } from '../log/mark.ts'
 import type { OpenedLog } from '../log/opened.ts'
 import { OrderedTable } from '../tables/ordered.ts'
 import { eventOf, readEvent } from './link-source.ts'
+import { lastMarkBefore } from './marks.ts'
 import type { ReplayWork } from './replay-work.ts'
 import { addToTotals, createTotals, decodeTotals, type Totals } from './totals.ts'
 
@@ -189,21 +190,20 @@ function checkMark(state: State, log: OpenedLog, segment: number, position: numb
   )
 }
 
-/** Totals as of a place: the last mark's, and the records behind it. Cost: a scan of VAL from that mark on. */
+/** Totals as of a place: the last mark's, and the records behind it. Cost: a scan of VAL from that mark to the place. */
 export function totalsAt(log: OpenedLog, until: Position): Totals {
   const found = lastMarkBefore(log, until)
-  const totals = found === undefined ? createTotals() : found.totals
+  const mark = found && decodeMark(log.read(found.segment, found.position))
+  const totals = mark === undefined ? createTotals() : decodeTotals(mark.ownerBytes)
   for (const { number } of log.segments) {
     if (number > until.segment || (found !== undefined && number < found.segment)) continue
-    const start = found?.segment === number ? found.position : 0
     log.scan(
       number,
       (record) => {
-        if (number === until.segment && record.position >= until.position) return
-        if (record.kind === KIND.segment || record.kind === KIND.mark) return
         if (countsForTotals(record.kind)) addToTotals(totals, eventOf(record, number))
       },
-      start,
+      found?.segment === number ? found.position : 0,
+      number === until.segment ? until.position : undefined,
     )
   }
   return totals
@@ -218,24 +218,4 @@ function countsForTotals(kind: number): boolean {
     kind === KIND.seeded ||
     kind === KIND.relinked
   )
-}
-
-function lastMarkBefore(
-  log: OpenedLog,
-  until: Position,
-): { segment: number; position: number; totals: Totals } | undefined {
-  for (let i = log.segments.length - 1; i >= 0; i--) {
-    const { number } = log.segments[i]
-    if (number > until.segment) continue
-    const words = log.key(number)
-    for (let item = words.length / ITEM_WORDS - 1; item >= 0; item--) {
-      const at = item * ITEM_WORDS
-      if (itemKind(words[at + ITEM_AT.kindAndArg]) !== KIND.mark) continue
-      const position = words[at + ITEM_AT.position]
-      if (comparePositions({ segment: number, position }, until) >= 0) continue
-      const mark = decodeMark(log.read(number, position))
-      if (mark !== undefined) return { segment: number, position, totals: decodeTotals(mark.ownerBytes) }
-    }
-  }
-  return undefined
 }

@@ -12,11 +12,14 @@ export class ShardClock {
   /** Time of the last record written. */
   lastRecordMs: number
 
-  /** @param lastMs time of the log's last record */
+  /**
+   * @param lastMs time of the log's last record; that instant may have been shown, so the next record is later, even where
+   * the wall clock was put back meanwhile
+   */
   constructor(clock: Clock, lastMs: number) {
     this.#clock = clock
     this.#monotonicMs = clock.monotonicMs()
-    this.#shardMs = lastMs
+    this.#shardMs = lastMs + 1
     this.lastRecordMs = lastMs
   }
 

@@ -106,6 +106,7 @@ const event: fc.Arbitrary<CrawlEvent> = fc.oneof(
   groups.chain((groups) =>
     plain({ kind: of(KIND.linked), groups: fc.constant(groups), standings: standingsOf(groups) }),
   ),
+  plain({ kind: of(KIND.forked), crawlId: latin1, sequence: ms, timeMs: ms }),
 )
 
 /** One standing for each link. */

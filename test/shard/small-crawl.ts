@@ -39,7 +39,6 @@ export interface SmallCrawl {
   readonly after?: Pick<Crawled, 'disk' | 'agenda' | 'times'>
   /** The process dies at `untilMs` instead of stopping. */
   readonly dies?: boolean
-  readonly segmentBytesMax?: number
   readonly onTurn?: (shard: Shard) => void
   /** Size of the disk; default: without end. */
   readonly diskBytes?: number
@@ -47,6 +46,10 @@ export interface SmallCrawl {
   readonly checkpoints?: CheckpointKeeping
   /** What builds them, in the place of `buildCheckpoint`. */
   readonly build?: typeof buildCheckpoint
+  /** What an earlier crawl left: a copy of it is gone on with. Its seeds must be given again. Default: nothing. */
+  readonly disk?: SimulatedDisk
+  /** VAL bytes of a segment, so that a small crawl has several. */
+  readonly segmentBytesMax?: number
   readonly onRequest?: (request: FetchRequest, disk: SimulatedDisk) => void
 }
 
@@ -67,7 +70,8 @@ const START_MS = 1_700_000_000_000
 
 export function crawl(given: SmallCrawl): Crawled {
   const agenda = given.after?.agenda ?? new VirtualTime()
-  const disk = given.after?.disk ?? new SimulatedDisk((run) => agenda.after(1, run))
+  const schedule = (run: () => void): void => void agenda.after(1, run)
+  const disk = given.after?.disk ?? given.disk?.clone(schedule) ?? new SimulatedDisk(schedule)
   if (given.diskBytes !== undefined) disk.budgetBytes = given.diskBytes
   const requests: Array<{ url: string; address: string; atMs: number }> = []
   const times = given.after?.times ?? new Map<string, number>()
@@ -116,6 +120,7 @@ export function crawl(given: SmallCrawl): Crawled {
     shardCount: 1,
     settings: JSON.stringify(settings),
     act: 'test',
+    seedSources: [0],
     ...(given.segmentBytesMax === undefined ? {} : { segmentBytesMax: given.segmentBytesMax }),
     ...(given.checkpoints && { checkpoints: given.checkpoints }),
   })

@@ -119,12 +119,24 @@ export class SimulatedDisk implements Disk {
     })
   }
 
-  link(from: string, to: string): void {
+  /** Whether second names can be made. */
+  canLink = true
+
+  link(from: string, to: string): boolean {
     this.nameFault('link', to)
     const inode = this.names.get(from)
     if (inode === undefined) throw missing(from)
     if (this.names.has(to)) throw new CrawlError('DISK_FAILED', `${to} exists`, { path: to, cause: 'EEXIST' })
-    this.addName(to, inode)
+    if (this.canLink) this.addName(to, inode)
+    return this.canLink
+  }
+
+  nameCount(path: string): number {
+    const inode = this.names.get(path)
+    if (inode === undefined) throw missing(path)
+    let count = 0
+    for (const other of this.names.values()) if (other === inode) count++
+    return count
   }
 
   removeDirectory(path: string): void {
@@ -175,8 +187,8 @@ export class SimulatedDisk implements Disk {
   }
 
   /** A durable copy of all that is there, with nothing unsynced. For tests that damage one log many times. */
-  clone(): SimulatedDisk {
-    const copy = new SimulatedDisk(this.schedule)
+  clone(schedule: Schedule = this.schedule): SimulatedDisk {
+    const copy = new SimulatedDisk(schedule)
     for (const [path, inode] of this.names) copy.poke(path, inode.current.bytes.subarray(0, inode.current.size))
     return copy
   }
@@ -261,7 +273,8 @@ class SimulatedFile implements File {
     const over = growth - this.disk.freeBytes()
     const fits = over > 0 ? Math.max(0, source.length - over) : source.length
     if (fits > 0) {
-      change(this.inode, { position, bytes: source.slice(0, fits) })
+      // A copy: `slice` of a Buffer is a view of memory that its owner uses again.
+      change(this.inode, { position, bytes: Uint8Array.prototype.slice.call(source, 0, fits) })
       this.disk.counters.writes++
       this.disk.counters.bytesWritten += fits
     }
@@ -313,7 +326,7 @@ function missing(path: string): CrawlError {
 }
 
 function newInode(bytes: Uint8Array): Inode {
-  const contents = () => ({ bytes: bytes.slice(), size: bytes.length })
+  const contents = () => ({ bytes: new Uint8Array(bytes), size: bytes.length })
   return { current: contents(), durable: contents(), changes: [], applied: 0 }
 }
 

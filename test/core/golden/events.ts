@@ -148,4 +148,5 @@ export const GOLDEN_EVENTS: readonly CrawlEvent[] = [
     turnedAwayUrls: [],
     scopeKeys: [],
   },
+  { kind: KIND.forked, crawlId: '0102030405060708090a0b0c0d0e0f10', sequence: 812, timeMs: 1_700_000_000_500 },
 ]
