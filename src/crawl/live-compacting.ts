@@ -61,6 +61,7 @@ export class LiveCompaction {
       keepMs,
       pagesSynced: shard.pages.synced,
       segmentBytesMax: segmentBytes().segmentBytesMax,
+      freeBytesMin: shard.state.settings.freeBytesMin,
       wallMs: env.clock.wallMs(),
     })
     const written = await this.#running.answer
