@@ -314,7 +314,7 @@ function missing(path: string): CrawlError {
 }
 
 function newInode(bytes: Uint8Array): Inode {
-  const contents = () => ({ bytes: bytes.slice(), size: bytes.length })
+  const contents = () => ({ bytes: new Uint8Array(bytes), size: bytes.length })
   return { current: contents(), durable: contents(), changes: [], applied: 0 }
 }
 
