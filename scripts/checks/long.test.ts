@@ -32,3 +32,6 @@ test('simulated crawls with deaths and losses of power, seeds that npm test does
   passes('scripts/sim.ts', '300', '--from', '301'))
 
 test('80 real SIGKILLs make no difference', () => passes('scripts/crash.ts', '80'))
+
+test('40 real SIGKILLs while a crawl is compacted leave it as it was', () =>
+  passes('scripts/checks/compact-death.ts', '--kills', '40', '--pages', '400'))
