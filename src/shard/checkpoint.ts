@@ -53,7 +53,9 @@ export function saveCheckpoint(shard: Shard, store: CheckpointStore, options: Sa
   try {
     if (!hasRoomFor(env.disk, directory, state, bytes)) return skipped('the disk is nearly full')
     const checkpoint = writeCheckpoint(shard, store)
-    tidy(env.disk, directory, store, checkpoint, state.settings.checkpointBytesMax)
+    const { checkpointBytesMax } = state.settings
+    const superfluous = forgetSuperfluous(env.disk, directory, store, checkpoint, checkpointBytesMax)
+    for (const path of superfluous) env.disk.remove(path)
     return { kind: 'saved', checkpoint }
   } catch (error) {
     if (!(error instanceof CrawlError)) throw error
@@ -98,24 +100,24 @@ function writeCheckpoint({ state, events, env, directory, clock }: Shard, store:
 }
 
 /**
- * Forgets what is superfluous and what was set aside, rows first: an image without a row is found and removed by the
- * next tidying.
+ * Forgets the checkpoints that are superfluous, and those that were set aside.
+ *
+ * Rows go first: an image without a row is found by the next tidying.
+ * @returns paths of the files that no checkpoint needs any more, for the caller to remove
  */
-export function tidy(
+export function forgetSuperfluous(
   disk: Disk,
   directory: string,
   store: CheckpointStore,
   newest: Checkpoint,
   imagesBytesMax: number,
-): void {
+): string[] {
   const known = store.checkpointsBefore(newest.shard, newest.segment, newest.position)
   const kept = checkpointsToKeep(known, imagesBytesMax)
   store.prune(newest.shard, new Set(kept.map((checkpoint) => checkpoint.sequence)))
   const paths = new Set(kept.map((checkpoint) => checkpoint.path))
-  for (const name of disk.list(`${directory}/${IMAGES}`)) {
-    const path = `${IMAGES}/${name}`
-    if (!paths.has(path)) disk.remove(`${directory}/${path}`)
-  }
+  const found = disk.list(`${directory}/${IMAGES}`).map((name) => `${IMAGES}/${name}`)
+  return found.filter((path) => !paths.has(path)).map((path) => `${directory}/${path}`)
 }
 
 export interface LoadOptions {
