@@ -70,7 +70,11 @@ function imageAndTail(root: string, until: Until): Part {
   return measured(() => {
     const image = checkpoint && readImage(nodeDisk, join(layout.shard(0), checkpoint.path))
     const state = image?.kind === 'image' ? image.state : createState()
-    const { items } = replay(state, events, checkpoint === undefined ? { until: cut } : { from: checkpoint, until: cut })
+    const { items } = replay(
+      state,
+      events,
+      checkpoint === undefined ? { until: cut } : { from: checkpoint, until: cut },
+    )
     return { items, imageBytes: checkpoint?.bytes ?? 0 }
   })
 }

@@ -100,12 +100,13 @@ async function crawl(seedsFile: string, root: string, checkpointAfterMs: number)
 /** Times what the crawl's own thread does for checkpoints: beginning one, and writing its row and tidying. */
 function measureOwnWork(checkpointer: Checkpointer): { longestMs: number; longestCpuMs: number } {
   const own = { longestMs: 0, longestCpuMs: 0 }
-  const timed = (act: () => void): void => {
+  const timed = <T>(act: () => T): T => {
     const startedMs = performance.now()
     const startedCpuMs = threadCpuMs()
-    act()
+    const result = act()
     own.longestMs = Math.max(own.longestMs, performance.now() - startedMs)
     own.longestCpuMs = Math.max(own.longestCpuMs, threadCpuMs() - startedCpuMs)
+    return result
   }
   const build = checkpointer.build.bind(checkpointer)
   checkpointer.build = (job, done) => timed(() => build(job, (built) => timed(() => done(built))))

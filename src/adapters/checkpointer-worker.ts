@@ -1,6 +1,7 @@
-/** The thread of the checkpointer: builds one checkpoint and ends. */
+/** The thread of the checkpointer: builds one checkpoint, removes the files it is told then, and ends. */
 import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
+import { CrawlError } from '../base/errors.ts'
 import type { CheckpointJob } from '../env/checkpointer.ts'
 import { buildCheckpoint } from '../shard/building.ts'
 import { nodeDisk } from './disk.ts'
@@ -18,5 +19,15 @@ function stepBack(): void {
   }
 }
 
+function remove(paths: readonly string[]): void {
+  try {
+    for (const path of paths) nodeDisk.remove(path)
+  } catch (error) {
+    // What is left is found by the next tidying.
+    if (!(error instanceof CrawlError)) throw error
+  }
+}
+
 stepBack()
+parentPort?.once('message', remove)
 parentPort?.postMessage(buildCheckpoint(nodeDisk, workerData as CheckpointJob))

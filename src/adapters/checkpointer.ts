@@ -1,8 +1,8 @@
 /**
  * Builds checkpoints in a thread of its own, one thread for each, so that its memory is given back when it is done.
  *
- * Invariant: `done` is called once, later, when the thread has ended, also where it dies; not after `close`, which ends a
- * build under way: what is left of it then is an image without a row, which counts for nothing.
+ * Invariant: `done` is called once, later, also where the thread dies; not after `close`, which ends a build under way:
+ * what is left of it then is an image without a row, which counts for nothing.
  */
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -21,29 +21,33 @@ export function createCheckpointer(): ThreadedCheckpointer {
 }
 
 class WorkerCheckpointer implements ThreadedCheckpointer {
-  private worker: Worker | undefined
+  /** The one that builds, and one that is still removing files. */
+  private readonly workers = new Set<Worker>()
   private isClosed = false
 
-  build(job: CheckpointJob, done: (built: CheckpointBuild) => void): void {
-    let built: CheckpointBuild = { kind: 'failed', why: 'the thread that builds checkpoints has ended' }
+  build(job: CheckpointJob, done: (built: CheckpointBuild) => readonly string[]): void {
     const worker = new Worker(WORKER_URL, { workerData: job })
-    this.worker = worker
+    let isDone = false
+    const settle = (built: CheckpointBuild): void => {
+      if (isDone || this.isClosed) return
+      isDone = true
+      worker.postMessage(done(built))
+    }
+    this.workers.add(worker)
     // A crawl that has come to its end does not stay for a checkpoint: who wants it waits for it.
     worker.unref()
-    worker.on('message', (answer: CheckpointBuild) => {
-      built = answer
-    })
+    worker.on('message', settle)
     worker.on('error', (error) => {
-      built = { kind: 'failed', why: error instanceof Error ? error.message : String(error) }
+      settle({ kind: 'failed', why: error instanceof Error ? error.message : String(error) })
     })
     worker.on('exit', () => {
-      this.worker = undefined
-      if (!this.isClosed) done(built)
+      this.workers.delete(worker)
+      settle({ kind: 'failed', why: 'the thread that builds checkpoints has ended' })
     })
   }
 
   async close(): Promise<void> {
     this.isClosed = true
-    await this.worker?.terminate()
+    await Promise.all([...this.workers].map((worker) => worker.terminate()))
   }
 }

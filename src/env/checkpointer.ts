@@ -8,8 +8,11 @@ export interface Checkpointer {
   /**
    * Builds the checkpoint at a mark: image written, synced and named durably. The row is the caller's to write.
    * One at a time. Calls back once, later, with what came of it, also where the thread dies; nothing is thrown.
+   *
+   * @param done  returns the files that are superfluous now, by their paths. They are removed beside the crawl, as far as
+   * that can be done: to remove a gigabyte takes a disk a second.
    */
-  build(job: CheckpointJob, done: (built: CheckpointBuild) => void): void
+  build(job: CheckpointJob, done: (built: CheckpointBuild) => readonly string[]): void
 }
 
 /** Plain data: it crosses threads. */

@@ -61,7 +61,9 @@ export function saveCheckpoint(shard: Shard, store: CheckpointStore, options: Sa
       timeMs: clock.lastRecordMs,
     }
     const checkpoint = writeCheckpoint(state, env.disk, directory, place, store, env.clock.wallMs())
-    tidy(env.disk, directory, store, checkpoint, state.settings.checkpointBytesMax)
+    const { checkpointBytesMax } = state.settings
+    const superfluous = forgetSuperfluous(env.disk, directory, store, checkpoint, checkpointBytesMax)
+    for (const path of superfluous) env.disk.remove(path)
     return { kind: 'saved', checkpoint }
   } catch (error) {
     if (!(error instanceof CrawlError)) throw error
@@ -136,7 +138,7 @@ export function renewCheckpoints(
     const checkpoint = writeFirst()
     store.prune(checkpoint.shard, new Set())
     store.addCheckpoint(checkpoint)
-    tidy(disk, directory, store, checkpoint, imagesBytesMax)
+    for (const path of forgetSuperfluous(disk, directory, store, checkpoint, imagesBytesMax)) disk.remove(path)
     return ''
   } catch (error) {
     if (!(error instanceof CrawlError)) throw error
@@ -145,24 +147,24 @@ export function renewCheckpoints(
 }
 
 /**
- * Forgets what is superfluous and what was set aside, rows first: an image without a row is found and removed by the
- * next tidying.
+ * Forgets the checkpoints that are superfluous, and those that were set aside.
+ *
+ * Rows go first: an image without a row is found by the next tidying.
+ * @returns paths of the files that no checkpoint needs any more, for the caller to remove
  */
-export function tidy(
+export function forgetSuperfluous(
   disk: Disk,
   directory: string,
   store: CheckpointStore,
   newest: Checkpoint,
   imagesBytesMax: number,
-): void {
+): string[] {
   const known = store.checkpointsBefore(newest.shard, newest.segment, newest.position)
   const kept = checkpointsToKeep(known, imagesBytesMax)
   store.prune(newest.shard, new Set(kept.map((checkpoint) => checkpoint.sequence)))
   const paths = new Set(kept.map((checkpoint) => checkpoint.path))
-  for (const name of disk.list(`${directory}/${IMAGES}`)) {
-    const path = `${IMAGES}/${name}`
-    if (!paths.has(path)) disk.remove(`${directory}/${path}`)
-  }
+  const found = disk.list(`${directory}/${IMAGES}`).map((name) => `${IMAGES}/${name}`)
+  return found.filter((path) => !paths.has(path)).map((path) => `${directory}/${path}`)
 }
 
 export interface LoadOptions {

@@ -9,7 +9,7 @@
 import { CrawlError } from '../base/errors.ts'
 import type { CheckpointBuild } from '../env/checkpointer.ts'
 import type { Checkpoint } from '../env/checkpoints.ts'
-import { hasRoomFor, tidy } from './checkpoint.ts'
+import { forgetSuperfluous, hasRoomFor } from './checkpoint.ts'
 import { imageBytesOf } from './image.ts'
 import { imageReadMsOf, type ReplayWork, replayMsOf, workSince } from './replay-work.ts'
 import type { Checkpointing, CheckpointKeeping, NotedMark, Shard } from './shard-parts.ts'
@@ -84,9 +84,11 @@ function begin(shard: Shard, checkpointing: Checkpointing, noted: NotedMark): vo
     const startedMs = env.clock.monotonicMs()
     checkpointing.isBuilding = true
     env.checkpointer.build({ directory, mark, known }, (built) => {
+      const ms = Math.round(env.clock.monotonicMs() - startedMs)
       checkpointing.isBuilding = false
-      settle(shard, checkpointing, noted, built, Math.round(env.clock.monotonicMs() - startedMs))
+      const superfluous = settle(shard, checkpointing, noted, built, ms)
       checkpointing.whenIdle?.()
+      return superfluous
     })
   } catch (error) {
     if (!(error instanceof CrawlError)) throw error
@@ -94,48 +96,54 @@ function begin(shard: Shard, checkpointing: Checkpointing, noted: NotedMark): vo
   }
 }
 
+/** @returns paths of files to remove */
 function settle(
   shard: Shard,
   checkpointing: Checkpointing,
   noted: NotedMark,
   built: CheckpointBuild,
   ms: number,
-): void {
+): readonly string[] {
   const { tell } = checkpointing
   // A compaction has taken the log from under it meanwhile: it names places that are no more.
-  if (noted.mark.generation !== shard.events.generation) return
+  if (noted.mark.generation !== shard.events.generation) return []
   const { work } = noted
-  if (built.kind === 'failed') return fail(checkpointing, built.why)
-  if (built.kind === 'differs')
-    return tell('error', `The log does not give the state that the crawl has: ${built.why} Run \`crawler verify\`.`)
+  if (built.kind !== 'built') {
+    if (built.kind === 'failed') fail(checkpointing, built.why)
+    else tell('error', `The log does not give the state that the crawl has: ${built.why} Run \`crawler verify\`.`)
+    return []
+  }
   for (const message of built.messages) tell('warn', message)
   const checkpoint = { ...built.checkpoint, createdMs: shard.env.clock.wallMs() }
-  if (!commit(shard, checkpointing, checkpoint)) return
+  if (!writeRow(checkpointing, checkpoint)) return []
   checkpointing.coveredAt = work
   checkpointing.newest = checkpoint
   checkpointing.hasFailed = false
   const { sequence, bytes } = checkpoint
   tell('info', 'checkpoint', { sequence, bytes, ms, items: built.items })
+  return forgetOlder(shard, checkpointing, checkpoint)
 }
 
-/** Writes the row, then forgets what is superfluous. */
-function commit(shard: Shard, checkpointing: Checkpointing, checkpoint: Checkpoint): boolean {
-  const { env, directory, state } = shard
+function writeRow(checkpointing: Checkpointing, checkpoint: Checkpoint): boolean {
   try {
     checkpointing.store.addCheckpoint(checkpoint)
+    return true
   } catch (error) {
     if (!(error instanceof CrawlError)) throw error
     // Its image has no row: it goes with the next tidying.
     fail(checkpointing, error.message)
     return false
   }
+}
+
+function forgetOlder({ env, directory, state }: Shard, { store, tell }: Checkpointing, newest: Checkpoint): string[] {
   try {
-    tidy(env.disk, directory, checkpointing.store, checkpoint, state.settings.checkpointBytesMax)
+    return forgetSuperfluous(env.disk, directory, store, newest, state.settings.checkpointBytesMax)
   } catch (error) {
     if (!(error instanceof CrawlError)) throw error
-    checkpointing.tell('warn', `Older checkpoints could not be removed: ${error.message}.`)
+    tell('warn', `Older checkpoints could not be forgotten: ${error.message}.`)
+    return []
   }
-  return true
 }
 
 /** Said once, until one is made again. */

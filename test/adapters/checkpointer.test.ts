@@ -1,6 +1,6 @@
 /** The thread that builds checkpoints, on files of a real crawl. */
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -33,7 +33,12 @@ function given(t: TestContext): { readonly job: CheckpointJob; readonly digest: 
 }
 
 function built(checkpointer: ReturnType<typeof createCheckpointer>, job: CheckpointJob): Promise<CheckpointBuild> {
-  return new Promise((resolve) => checkpointer.build(job, resolve))
+  return new Promise((resolve) => {
+    checkpointer.build(job, (result) => {
+      resolve(result)
+      return []
+    })
+  })
 }
 
 test('a thread builds the checkpoint at a mark and ends; another builds the next from it', async (t) => {
@@ -49,6 +54,21 @@ test('a thread builds the checkpoint at a mark and ends; another builds the next
   const second = await built(checkpointer, { ...job, known: [row] })
   assert.ok(second.kind === 'built' && second.items === 0)
   assert.deepEqual(second.checkpoint, first.checkpoint)
+  await checkpointer.close()
+})
+
+test('files that are superfluous then are removed by the thread', async (t) => {
+  const { job } = given(t)
+  const checkpointer = createCheckpointer()
+  const path = join(job.directory, 'old.img')
+  writeFileSync(path, 'old')
+  await new Promise<void>((resolve) => {
+    checkpointer.build(job, () => {
+      resolve()
+      return [path, join(job.directory, 'never.img')]
+    })
+  })
+  while (existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 5))
   await checkpointer.close()
 })
 
@@ -68,7 +88,10 @@ test('done is called later, and after close not at all', async (t) => {
   const { job } = given(t)
   const checkpointer = createCheckpointer()
   let calls = 0
-  checkpointer.build(job, () => calls++)
+  checkpointer.build(job, () => {
+    calls++
+    return []
+  })
   assert.equal(calls, 0)
   await checkpointer.close()
   await new Promise((resolve) => setImmediate(resolve))

@@ -109,7 +109,11 @@ export function crawl(given: SmallCrawl): Crawled {
     decodeContent,
     sealer: { rewrite: (_directory, _number, done) => void agenda.after(1, () => done(new Error('not in this test'))) },
     checkpointer: {
-      build: (job, done) => void agenda.after(5, () => done((given.build ?? buildCheckpoint)(disk, job))),
+      build: (job, done) => {
+        agenda.after(5, () => {
+          for (const path of done((given.build ?? buildCheckpoint)(disk, job))) disk.remove(path)
+        })
+      },
     },
   }
   const settings = resolveSettings({ robots: false, delayMs: 0, ...given.settings })

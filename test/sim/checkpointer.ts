@@ -17,7 +17,12 @@ export function createCheckpointer(disk: SimulatedDisk, time: VirtualTime, chanc
     build: (job, done) => {
       time.after(chance.pick([0, 50, 2000]), () => {
         const built = building(job)
-        time.after(chance.pick([0, 30, 1000]), () => done(built))
+        time.after(chance.pick([0, 30, 1000]), () => {
+          const superfluous = done(built)
+          time.after(chance.pick([0, 300]), () => {
+            for (const path of superfluous) disk.remove(path)
+          })
+        })
       })
     },
   }
