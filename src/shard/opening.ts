@@ -181,10 +181,8 @@ export function openShard(env: Env, directory: string, opened: OpenedShard, opti
 /** The marks before may tell of places that were cut: from here on the last one tells what is there. */
 function markOpening(shard: Shard, synced: Position, pagesSynced: Position): void {
   const { events, state, totals, clock, syncing } = shard
-  const { shardMs } = clock.now()
-  events.mark(shardMs, synced, pagesSynced, state.digest.bytes(), encodeTotals(totals))
+  events.mark(clock.stamp(clock.now().shardMs), synced, pagesSynced, state.digest.bytes(), encodeTotals(totals))
   events.write()
-  clock.lastRecordMs = shardMs
   syncing.hasNews = false
 }
 

@@ -78,6 +78,5 @@ export function appendMark(shard: Shard, now: Now): void {
   const { events: synced, pages } = syncing.returned
   syncing.returned = undefined
   if (synced === NOWHERE) return
-  events.mark(now.shardMs, synced, pages, state.digest.bytes(), encodeTotals(totals))
-  shard.clock.lastRecordMs = now.shardMs
+  events.mark(shard.clock.stamp(now.shardMs), synced, pages, state.digest.bytes(), encodeTotals(totals))
 }
