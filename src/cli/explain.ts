@@ -70,6 +70,7 @@ function sentencesOf(event: ExplainedEvent): string[] {
       return [event.death === true ? 'given back: the process died' : 'given back: the crawl was stopped']
     case 'shorter':
     case 'relink':
+      if (event.again === true) return ['to be looked at again: the rules became wider']
       return [
         `a shorter way was found, depth ${event.depth}`,
         ...(event.from === undefined ? [] : [`on ${event.from}`]),

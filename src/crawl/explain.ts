@@ -130,7 +130,7 @@ function fieldsOf(
       return { death: item.arg === 1 }
     case KIND.shorter:
     case KIND.relink:
-      return { depth: item.arg, from: pageOf(event) }
+      return event.kind === KIND.seeded ? { again: true } : { depth: item.arg, from: pageOf(event) }
     case KIND.refused:
       return { class: reasonOf(item.arg) ?? null }
     case KIND.waits:

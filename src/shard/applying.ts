@@ -54,7 +54,7 @@ function queuedGroups(event: CrawlEvent): readonly LinkGroup[] {
 
 function record(shard: Shard, event: CrawlEvent, now: Now): RecordAddress {
   const { events, state, work } = shard
-  const out = events.begin(event.kind, 0, now.shardMs)
+  const out = events.begin(event.kind, 0, shard.clock.stamp(now.shardMs))
   encodeEvent(out, out.at - AT.body, event)
   itemsOf(event, (key, kind, arg) => events.item(word(key, 0), word(key, 1), word(key, 2), word(key, 3), kind, arg))
   const address = events.end()
@@ -66,7 +66,6 @@ function record(shard: Shard, event: CrawlEvent, now: Now): RecordAddress {
     return event
   })
   addToTotals(shard.totals, event)
-  shard.clock.lastRecordMs = now.shardMs
   shard.syncing.hasNews = true
   return address
 }

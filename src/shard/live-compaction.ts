@@ -16,10 +16,8 @@ import { whenSynced } from './syncing.ts'
 export function sealForCompaction(shard: Shard, done: (segment: number) => void): void {
   const { events, pages, clock, syncing } = shard
   const { segment } = events
-  const { shardMs } = clock.now()
   pages.write()
-  events.seal(shardMs)
-  clock.lastRecordMs = shardMs
+  events.seal(clock.stamp(clock.now().shardMs))
   syncing.hasNews = true
   wake(shard)
   whenSynced(shard, () => done(segment))

@@ -202,11 +202,10 @@ function tellReplay({ work, isFromStart }: ReplayedState, { checkpoint, checkpoi
 /** The marks before may tell of places that were cut: from here on the last one tells what is there. */
 function markOpening(shard: Shard, synced: Position, pagesSynced: Position): void {
   const { events, state, totals, clock, syncing } = shard
-  const { shardMs } = clock.now()
-  const { sequence } = events.mark(shardMs, synced, pagesSynced, state.digest.bytes(), encodeTotals(totals))
-  noteMark(shard, sequence, shardMs)
+  const timeMs = clock.stamp(clock.now().shardMs)
+  const { sequence } = events.mark(timeMs, synced, pagesSynced, state.digest.bytes(), encodeTotals(totals))
+  noteMark(shard, sequence, timeMs)
   events.write()
-  clock.lastRecordMs = shardMs
   syncing.hasNews = false
 }
 

@@ -35,9 +35,8 @@ export function closeShard(shard: Shard, reason: string): void {
   events.write()
   const pagesSynced = pages.syncNow()
   const synced = events.syncNow()
-  const { shardMs } = shard.clock.now()
-  events.mark(shardMs, synced, pagesSynced, state.digest.bytes(), encodeTotals(totals))
-  shard.clock.lastRecordMs = shardMs
+  const timeMs = shard.clock.stamp(shard.clock.now().shardMs)
+  events.mark(timeMs, synced, pagesSynced, state.digest.bytes(), encodeTotals(totals))
   pages.close()
   events.close()
 }
@@ -57,8 +56,8 @@ export function abandonShard(shard: Shard, reason: string): boolean {
     shard.events.closeAfterFailure(() => {})
     return false
   }
-  const { shardMs } = shard.clock.now()
-  return shard.events.closeAfterFailure((writer) => appendClose(writer, shardMs, { kind: KIND.close, reason }))
+  const timeMs = shard.clock.stamp(shard.clock.now().shardMs)
+  return shard.events.closeAfterFailure((writer) => appendClose(writer, timeMs, { kind: KIND.close, reason }))
 }
 
 function appendClose(writer: LogWriter, timeMs: number, event: CloseEvent): void {

@@ -79,7 +79,7 @@ export function appendMark(shard: Shard, now: Now): void {
   const { events: synced, pages } = syncing.returned
   syncing.returned = undefined
   if (synced === NOWHERE) return
-  const { sequence } = events.mark(now.shardMs, synced, pages, state.digest.bytes(), encodeTotals(totals))
-  shard.clock.lastRecordMs = now.shardMs
-  noteMark(shard, sequence, now.shardMs)
+  const timeMs = shard.clock.stamp(now.shardMs)
+  const { sequence } = events.mark(timeMs, synced, pages, state.digest.bytes(), encodeTotals(totals))
+  noteMark(shard, sequence, timeMs)
 }

@@ -62,15 +62,13 @@ test('a cut reads the records between two marks, not the segment', () => {
 
 test('an instant that was shown is closed: the next record is later, whatever the wall clock does', () => {
   let wallMs = 5000
-  let monotonicMs = 0
-  const clock = { wallMs: () => wallMs, monotonicMs: () => monotonicMs, after: () => () => {} }
-  const shard = new ShardClock(clock, 5000)
-  assert.equal(shard.now().shardMs, 5001, 'of another process')
+  const clock = new ShardClock({ wallMs: () => wallMs, monotonicMs: () => 0, after: () => () => {} }, 5000)
+  assert.equal(clock.stamp(clock.now().shardMs), 5001, 'after one of another process')
   wallMs = 0
-  const shown = shard.now().shardMs
-  shard.closeInstant()
-  assert.equal(shard.now().shardMs, shown + 1)
-  monotonicMs = 0.4
-  shard.closeInstant()
-  assert.equal(shard.now().shardMs, shown + 2)
+  assert.equal(clock.stamp(clock.now().shardMs), 5001)
+  clock.closeInstant()
+  clock.closeInstant()
+  assert.equal(clock.stamp(clock.now().shardMs), 5002)
+  assert.equal(clock.lastRecordMs, 5002)
+  assert.equal(clock.now().shardMs, 5000, 'delays do not end earlier by it')
 })
