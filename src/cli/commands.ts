@@ -112,9 +112,12 @@ export const COMMANDS: readonly Command[] = [
     group: 'Look',
     summary: 'All that happened to one URL',
     positionals: [URL, DIR],
-    options: {},
+    options: {
+      links: { type: 'flag', isOn: true, help: 'Look for the pages that link to it: reads the whole log' },
+      'links-max': { type: 'text', value: 'N', help: 'Name at most so many of them (default 20)' },
+    },
     takesSettings: false,
-    examples: ['crawler explain https://example.org/'],
+    examples: ['crawler explain https://example.org/', 'crawler explain https://example.org/ --no-links --json'],
     load: () => import('./explain.ts'),
   },
   {

@@ -63,8 +63,32 @@ function progressLine(crawl: RunningCrawl, samples: Sample[]): string {
   ].join('  ')
 }
 
-/** Replays shorter than this show nothing, milliseconds. */
-const SHORT_REPLAY_MS = 2000
+/** What is over sooner shows nothing, milliseconds. */
+const SHORT_MS = 2000
+
+export interface ScanProgress {
+  readonly on: (done: number, doneMax: number) => void
+  /** Takes the line away. */
+  readonly end: () => void
+}
+
+/** Says on a terminal how far something long is. @param what  such as `replaying` */
+export function scanProgress(what: string): ScanProgress {
+  const isTerminal = process.stderr.isTTY === true
+  const startedMs = performance.now()
+  let isShown = false
+  return {
+    on: (done, doneMax) => {
+      if (!isTerminal || performance.now() - startedMs < SHORT_MS) return
+      isShown = true
+      process.stderr.write(`\r${what} ${Math.floor((done / Math.max(1, doneMax)) * 100)} %\x1b[K`)
+    },
+    end: () => {
+      if (isShown) process.stderr.write('\r\x1b[K')
+      isShown = false
+    },
+  }
+}
 
 export interface ReplayProgress {
   readonly onReplay: (items: number, itemsMax: number) => void
@@ -74,17 +98,6 @@ export interface ReplayProgress {
 
 /** Says on a terminal how far a long replay is. */
 export function replayProgress(): ReplayProgress {
-  const isTerminal = process.stderr.isTTY === true
-  const startedMs = performance.now()
-  let isShown = false
-  return {
-    onReplay: (items, itemsMax) => {
-      if (!isTerminal || performance.now() - startedMs < SHORT_REPLAY_MS) return
-      isShown = true
-      process.stderr.write(`\rreplaying ${Math.floor((items / Math.max(1, itemsMax)) * 100)} %\x1b[K`)
-    },
-    end: () => {
-      if (isShown) process.stderr.write('\r\x1b[K')
-    },
-  }
+  const { on: onReplay, end } = scanProgress('replaying')
+  return { onReplay, end }
 }

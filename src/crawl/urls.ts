@@ -11,8 +11,7 @@ import type { CrawlEvent, Link, LinkGroup } from '../core/event.ts'
 import { KIND } from '../core/kind.ts'
 import { reasonOf } from '../core/reasons.ts'
 import { depthOf, type State, segmentOf, stateOf, URL_STATE, URL_STATE_NAMES, URL_WORD } from '../core/state.ts'
-import { ITEM_AT, ITEM_WORDS, type Position } from '../log/format.ts'
-import type { OpenedLog } from '../log/opened.ts'
+import { ITEM_AT, ITEM_WORDS } from '../log/format.ts'
 import { eventOf } from '../shard/link-source.ts'
 import { itemAt } from '../shard/replay.ts'
 import { PageNames } from './page-names.ts'
@@ -164,36 +163,4 @@ function attemptsOf(state: State, key: Key, now: number, event: CrawlEvent): num
 function fromOf(names: PageNames, link: Link, event: CrawlEvent): string | null {
   if (event.kind === KIND.fetched) names.remember(event.attempt.link.key, event.attempt.link.url)
   return link.from === undefined ? null : (names.nameOf(link.from) ?? null)
-}
-
-/** A link that was turned away on discovery: no URL of the crawl. */
-export interface TurnedAwayLink {
-  readonly url: string
-  readonly class: string | null
-  /** Page on which it stands; null for a seed. */
-  readonly from: string | null
-}
-
-/**
- * Links turned away before a place of the log, where the crawl keeps them (`--keep-refused`), in the order in which they
- * were met. Cost: a sequential read of VAL.
- */
-export function forEachTurnedAway(log: OpenedLog, end: Position, visit: (link: TurnedAwayLink) => void): void {
-  for (const { number } of log.segments) {
-    if (number > end.segment) break
-    log.scan(number, (record) => {
-      if (number === end.segment && record.position >= end.position) return
-      if (record.kind !== KIND.fetched && record.kind !== KIND.seeded && record.kind !== KIND.relinked) return
-      const event = eventOf(record, number)
-      if (!('turnedAwayUrls' in event)) return
-      const from = pageOf(event)
-      for (const [reason, url] of event.turnedAwayUrls) visit({ url, class: reasonOf(reason) ?? null, from })
-    })
-  }
-}
-
-/** The page whose links an event holds; null where they are seeds. */
-function pageOf(event: CrawlEvent): string | null {
-  if (event.kind === KIND.fetched) return event.attempt.link.url
-  return event.kind === KIND.relinked ? event.link.url : null
 }
