@@ -2,9 +2,7 @@
 import { decodeContent } from '../adapters/content.ts'
 import type { DomQuery } from '../adapters/dom.ts'
 import { type StoredAnswer, storedPage } from '../crawl/get.ts'
-import { detectCharset } from '../html/charset.ts'
-import { decodeText } from '../html/decode.ts'
-import { headerValues } from '../html/headers.ts'
+import { isTextType, textOfBody } from '../html/page-text.ts'
 import { textOf } from './arguments.ts'
 import type { Arguments } from './command.ts'
 import { EXIT, usageError } from './errors.ts'
@@ -49,27 +47,18 @@ function queryOf(args: Arguments): DomQuery | undefined {
   }
 }
 
-/** The body as text, by the charset that a browser would find. */
-function textOfBody(answer: StoredAnswer): string {
-  const contentType = headerValues(answer.headers, 'content-type')[0]
-  return decodeText(answer.body, detectCharset(answer.body, contentType).encoding)
-}
-
 async function printParts(answer: StoredAnswer, query: DomQuery, isJson: boolean): Promise<number> {
   const { selectFrom } = await import('../adapters/dom.ts')
-  const parts = selectFrom(textOfBody(answer), query)
+  const parts = selectFrom(textOfBody(answer.body, answer.headers), query)
   if (isJson) process.stdout.write(`${jsonLine({ url: answer.url, found: parts })}\n`)
   else writeAll(Buffer.from(parts.map((part) => `${escapeLines(part)}\n`).join(''), 'utf8'))
   return EXIT.done
 }
 
-/** Types whose bodies are text. */
-const TEXT_TYPES = /^(?:text\/|application\/(?:(?:[\w.-]+\+)?(?:json|xml)|javascript|ecmascript)$|image\/svg\+xml$)/
-
 function printJson(answer: StoredAnswer): number {
   const { raw, body, headers, isTruncated, ...facts } = answer
-  const content = TEXT_TYPES.test(answer.contentType)
-    ? { text: textOfBody(answer) }
+  const content = isTextType(answer.contentType)
+    ? { text: textOfBody(answer.body, answer.headers) }
     : { base64: Buffer.from(body.buffer, body.byteOffset, body.length).toString('base64') }
   const sizes = { bodyBytes: raw.length, decodedBytes: body.length, truncated: isTruncated }
   writeAll(Buffer.from(`${jsonLine({ ...facts, headers, ...sizes, ...content })}\n`, 'utf8'))
@@ -86,7 +75,8 @@ function printHeaders({ status, headers }: StoredAnswer): number {
 function printBody(answer: StoredAnswer, isRaw: boolean): number {
   const bytes = isRaw ? answer.raw : answer.body
   if (process.stdout.isTTY !== true) writeAll(bytes)
-  else if (TEXT_TYPES.test(answer.contentType) && !isRaw) process.stdout.write(escapeLines(textOfBody(answer)))
+  else if (isTextType(answer.contentType) && !isRaw)
+    process.stdout.write(escapeLines(textOfBody(answer.body, answer.headers)))
   else
     throw usageError(
       `The body (${answer.contentType === '' ? 'of no known type' : answer.contentType}) is not shown on a terminal.`,
