@@ -50,6 +50,13 @@ export function reportNoPage(url: string, state: string, root: string, isJson: b
   return report('URL_NO_PAGE', `${url} is ${state}; no page of it is stored.`, hint, isJson, { url, state })
 }
 
+/** A page that is asked for elements and has none. @returns the exit code */
+export function reportNoElements(url: string, contentType: string, root: string, isJson: boolean): number {
+  const type = contentType === '' ? 'of no known type' : contentType
+  const hint = `\`crawler get ${shellWord(url)} --dir ${shellWord(root)}\` gives it as it is.`
+  return report('URL_NO_ELEMENTS', `${url} is ${type}: neither HTML nor XML.`, hint, isJson, { url, contentType })
+}
+
 function report(
   code: string,
   message: string,

@@ -2,6 +2,7 @@
 import { detectCharset } from './charset.ts'
 import { decodeText } from './decode.ts'
 import { headerValues, type PageHeaders } from './headers.ts'
+import { markupOf, mimeTypeOf } from './mime.ts'
 
 /** Media types whose bodies are text. */
 const TEXT_TYPES = /^(?:text\/|application\/(?:(?:[\w.-]+\+)?(?:json|xml)|javascript|ecmascript)$|image\/svg\+xml$)/
@@ -14,4 +15,10 @@ export function isTextType(contentType: string): boolean {
 /** @param body  without content encodings. Cost: linear. */
 export function textOfBody(body: Uint8Array, headers: PageHeaders): string {
   return decodeText(body, detectCharset(body, headerValues(headers, 'content-type')[0]).encoding)
+}
+
+/** Whether a body has elements: HTML, by its type or its first bytes, or XML of any kind. */
+export function hasElements(body: Uint8Array, headers: PageHeaders): boolean {
+  const type = mimeTypeOf(headerValues(headers, 'content-type').join(', '))
+  return markupOf(body, type) !== 'none' || (type !== undefined && /[/+]xml$/.test(type.essence))
 }
