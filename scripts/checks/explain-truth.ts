@@ -25,8 +25,10 @@ import type { LoggedRequest } from '../demo/web.ts'
 import { live } from './killing.ts'
 import { serveDemoWeb, type WebSizes } from './served-web.ts'
 
-/** Clocks: records have whole milliseconds, and shard time may run ahead of the wall by a few. */
+/** Clocks: records have whole milliseconds, and the web's are not those of the crawl. */
 const TOLERANCE_MS = 5
+/** Statuses asked for in each life: what was shown is past, so each pushes shard time ahead of the wall's by 1 ms at most. */
+const STATUSES_PER_LIFE = 2
 const START = ['--delay', '20ms', '--delay-max', '100ms', '--min-free', '0']
 const SEGMENT_BYTES = '65536'
 
@@ -48,6 +50,15 @@ export interface TruthReport {
   readonly differences: string[]
 }
 
+/** What all looks have in common. */
+interface Looking {
+  readonly model: Model
+  readonly perState: number
+  readonly toleranceMs: number
+  readonly chance: Chance
+  readonly report: TruthReport
+}
+
 /** Crawls, kills, looks. Cost: some seconds for each hundred pages. */
 export async function explainTruth(options: TruthOptions): Promise<TruthReport> {
   const report: TruthReport = { checked: {}, attempts: 0, requests: 0, deaths: 0, inLinks: 0, differences: [] }
@@ -57,11 +68,13 @@ export async function explainTruth(options: TruthOptions): Promise<TruthReport> 
   const env = { CRAWLER_SEGMENT_BYTES: SEGMENT_BYTES, NODE_COMPILE_CACHE: join(folder, 'compiled') }
   const life = { root, start: [...web.seeds, ...START], env }
   const chance = chanceOf(options.seed)
+  const toleranceMs = TOLERANCE_MS + STATUSES_PER_LIFE * options.kills
   const model = modelOf(options.web, web.seeds)
+  const looking: Looking = { model, perState: options.perState, toleranceMs, chance, report }
   const look = async (states: readonly string[]): Promise<void> => {
     // What the web has noted is with the file a moment later.
     await sleep(300)
-    checkAll(root, states, requestsIn(web.logFile), model, options.perState, chance, report)
+    checkAll(root, states, requestsIn(web.logFile), looking)
   }
   try {
     for (let kills = 0; kills < options.kills; kills++) {
@@ -125,11 +138,9 @@ function checkAll(
   root: string,
   states: readonly string[],
   requests: ReadonlyMap<string, LoggedRequest[]>,
-  model: Model,
-  perState: number,
-  chance: Chance,
-  report: TruthReport,
+  looking: Looking,
 ): void {
+  const { perState, chance, report } = looking
   const past = readCrawl(nodeDisk, layoutOf(root))
   try {
     const lines = new Map<string, UrlLine>()
@@ -138,7 +149,7 @@ function checkAll(
       const urls = [...lines.values()].filter((line) => line.state === state)
       for (const line of sample(urls, perState, chance)) {
         const say = (text: string): void => void report.differences.push(`${line.url} (${state}): ${text}`)
-        checkUrl(past, line, lines, requests.get(line.url) ?? [], model.get(line.url) ?? new Set(), say, report)
+        checkUrl(past, line, lines, requests.get(line.url) ?? [], say, looking)
       }
     }
   } finally {
@@ -158,9 +169,8 @@ function checkUrl(
   line: UrlLine,
   lines: ReadonlyMap<string, UrlLine>,
   requests: readonly LoggedRequest[],
-  linking: ReadonlySet<string>,
   say: (text: string) => void,
-  report: TruthReport,
+  { model, toleranceMs, report }: Looking,
 ): void {
   const options = { settings: past.state.settings, nowMs: Date.now(), decode: decodeContent, wantsLinks: true }
   const explained = explainUrl(past.logs, line.url, { ...options, linksNamedMax: Number.POSITIVE_INFINITY })
@@ -168,8 +178,8 @@ function checkUrl(
   report.checked[line.state] = (report.checked[line.state] ?? 0) + 1
   if (explained.state !== line.state) say(`explain says ${explained.state}`)
   if (explained.depth !== line.depth) say(`depth ${explained.depth}, urls says ${line.depth}`)
-  checkRequests(explained, requests, say, report)
-  checkLinks(explained, lines, linking, say, report)
+  checkRequests(explained, requests, toleranceMs, say, report)
+  checkLinks(explained, lines, model.get(line.url) ?? new Set(), say, report)
   if (line.state === 'refused' && explained.robots.verdict !== 'denied') say(`robots.txt ${explained.robots.verdict}`)
   if (line.state === 'pending' && explained.standing === undefined) say('pending without a standing')
 }
@@ -178,19 +188,20 @@ function checkUrl(
 function checkRequests(
   { events }: Explanation,
   requests: readonly LoggedRequest[],
+  toleranceMs: number,
   say: (text: string) => void,
   report: TruthReport,
 ): void {
   let next = 0
   const take = (untilMs: number): LoggedRequest[] => {
     const from = next
-    while (next < requests.length && requests[next].time <= untilMs + TOLERANCE_MS) next++
+    while (next < requests.length && requests[next].time <= untilMs + toleranceMs) next++
     return requests.slice(from, next)
   }
   let claim: ExplainedEvent | undefined
   for (const event of events) {
     if (event.kind === 'claim') {
-      if (take(Date.parse(event.time) - 2 * TOLERANCE_MS).length > 0) say(`a request before the claim of ${event.time}`)
+      if (take(Date.parse(event.time) - 2 * toleranceMs).length > 0) say(`a request before the claim of ${event.time}`)
       claim = event
       continue
     }
