@@ -32,3 +32,6 @@ test('simulated crawls with deaths and losses of power, seeds that npm test does
   passes('scripts/sim.ts', '300', '--from', '301'))
 
 test('80 real SIGKILLs make no difference', () => passes('scripts/crash.ts', '80'))
+
+test('explain tells of a killed crawl what its web was asked for', () =>
+  passes('scripts/checks/explain-truth.ts', '--seed', 'long', '--pages', '300', '--kills', '8'))

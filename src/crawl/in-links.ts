@@ -15,7 +15,7 @@ import { OrderedTable } from '../tables/ordered.ts'
 import { scanWhole } from './scanning.ts'
 
 /** Pages named; the rest is counted. */
-export const IN_LINKS_NAMED_MAX = 20
+const IN_LINKS_NAMED_MAX = 20
 /** Bytes of a key in the link graph. */
 const GRAPH_KEY_BYTES = 8
 

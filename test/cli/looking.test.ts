@@ -113,6 +113,9 @@ test('get asks the page: title, text, elements and attributes, with control char
     { url: url('/target'), found: ['Moved & found'] },
   ])
   assert.equal((await ask('get', url('/'), '--attr', 'href')).code, 2)
+  const binary = await ask('get', url('/bin'), '--title')
+  assert.equal(binary.code, 1)
+  assert.match(binary.stderr, /is application\/octet-stream: neither HTML nor XML/)
   assert.equal((await ask('get', url('/'), '--select', '[[')).code, 2)
 })
 

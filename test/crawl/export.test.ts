@@ -4,10 +4,10 @@ import { gzipSync } from 'node:zlib'
 import { decodeContent } from '../../src/adapters/content.ts'
 import { type ExportOptions, type ExportRow, forEachRow } from '../../src/crawl/export.ts'
 import { storedPage } from '../../src/crawl/get.ts'
-import type { PastCrawl } from '../../src/crawl/reading.ts'
+import type { PastCrawl, Until } from '../../src/crawl/reading.ts'
 import { forEachUrl, type UrlLine } from '../../src/crawl/urls.ts'
 import type { ScriptedPage } from '../shard/small-crawl.ts'
-import { pastOf } from './small-past.ts'
+import { pastsOf } from './small-past.ts'
 
 const HTML = 'text/html; charset=iso-8859-1'
 const html = (...hrefs: string[]): ScriptedPage => ({ body: hrefs.map((href) => `<a href="${href}">x</a>`).join('') })
@@ -29,17 +29,19 @@ const PAGES: Readonly<Record<string, ScriptedPage | ((times: number) => Scripted
   'http://a.test/out': html('http://a.test/'),
 }
 
+let pastUntil: (until: Until) => PastCrawl
 let past: PastCrawl
 before(() => {
   const addresses = { 'dead.test': [] }
   const settings = { scope: 'any', retriesMax: 3, delayMaxMs: 1000 } as const
-  past = pastOf({ pages: PAGES, seeds: ['http://a.test/', 'http://dead.test/'], settings, addresses })
+  pastUntil = pastsOf({ pages: PAGES, seeds: ['http://a.test/', 'http://dead.test/'], settings, addresses })
+  past = pastUntil({ kind: 'end' })
 })
 
-function rowsOf(options: Partial<ExportOptions> = {}): ExportRow[] {
+function rowsOf(options: Partial<ExportOptions> = {}, crawl = past): ExportRow[] {
   const rows: ExportRow[] = []
   const common = { settings: past.state.settings, decode: decodeContent, filter: {}, body: 'auto' } as const
-  forEachRow(past, { ...common, ...options }, (row) => rows.push(row))
+  forEachRow(crawl, { ...common, ...options }, (row) => rows.push(row))
   return rows
 }
 
@@ -104,6 +106,21 @@ test('an export that goes on behind any of its rows comes to the same rows', () 
   const done = { states: new Set([3]) }
   const some = rowsOf({ filter: done })
   for (const [i, behind] of some.entries()) assert.deepEqual(rowsOf({ filter: done, behind }), some.slice(i + 1))
+})
+
+test('an export of a crawl half way, gone on with at its end, has the last word on every URL as its later line', () => {
+  const byUrl = (rows: readonly ExportRow[]) => new Map(rows.map((row) => [row.url, row]))
+  const wanted = byUrl(rowsOf())
+  for (let sequence = 3; sequence < past.cut.sequence; sequence += 3) {
+    const early = rowsOf({}, pastUntil({ kind: 'sequence', sequence }))
+    const rows = [...early, ...rowsOf({ behind: early.at(-1) })]
+    assert.ok(rows.every(({ seq }, i) => i === 0 || seq >= rows[i - 1].seq))
+    assert.deepEqual([...byUrl(rows).keys()].sort(), [...wanted.keys()].sort())
+    for (const [url, row] of byUrl(rows)) {
+      // A shorter way found later is no word of its own.
+      assert.deepEqual({ ...row, depth: 0 }, { ...wanted.get(url), depth: 0 })
+    }
+  }
 })
 
 test('a row that is none of the crawl is refused, and so nothing is left out in silence', () => {
