@@ -68,6 +68,7 @@ export async function explainTruth(options: TruthOptions): Promise<TruthReport> 
   const env = { CRAWLER_SEGMENT_BYTES: SEGMENT_BYTES, NODE_COMPILE_CACHE: join(folder, 'compiled') }
   const life = { root, start: [...web.seeds, ...START], env }
   const chance = chanceOf(options.seed)
+  const lookEvery = options.kills <= 5 ? 1 : 3
   const toleranceMs = TOLERANCE_MS + STATUSES_PER_LIFE * options.kills
   const model = modelOf(options.web, web.seeds)
   const looking: Looking = { model, perState: options.perState, toleranceMs, chance, report }
@@ -81,7 +82,7 @@ export async function explainTruth(options: TruthOptions): Promise<TruthReport> 
       const { end } = await live(life, { phase: 'crawl', afterMs: chance.between(50, 400) })
       if (end !== 'killed') break
       options.tell(`killed ${kills + 1} times`)
-      if (kills % 3 === 1) await look(['pending', 'processing'])
+      if (kills % lookEvery === lookEvery - 1) await look(['pending', 'processing'])
     }
     await live(life, { phase: 'start-up', afterMs: 2 ** 30 })
     await look(['done', 'failed', 'refused'])
