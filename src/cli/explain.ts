@@ -31,7 +31,8 @@ export async function run(args: Arguments): Promise<number> {
       away = withLogs(layout, ({ events, end }) => turnedAwayOf(events, end, url, progress.on))
       progress.end()
     }
-    return reportUnknown(url, root, args.isJson, { away, check: await ruleNow(args, url) })
+    const isOnlyCounted = !settings.keepRefused
+    return reportUnknown(url, root, args.isJson, { away, isOnlyCounted, check: await ruleNow(args, url) })
   }
   const { waits, standing, ...facts } = explanation
   const json = explanation.state === 'pending' ? { ...facts, waits, standing } : facts

@@ -10,11 +10,13 @@ export interface UnknownUrl {
   readonly away?: TurnedAway | undefined
   /** What the rules say of it now. */
   readonly check?: UrlCheck | undefined
+  /** The crawl counts the links it turns away, and does not keep them. */
+  readonly isOnlyCounted?: boolean
 }
 
 /** A URL that is none of the crawl's. @returns the exit code */
 export function reportUnknown(url: string, root: string, isJson: boolean, known: UnknownUrl = {}): number {
-  const { away, check } = known
+  const { away, check, isOnlyCounted = false } = known
   const facts: Record<string, string> = { url }
   let message = `${url} is no URL of the crawl in ${root}`
   if (away !== undefined) {
@@ -26,6 +28,8 @@ export function reportUnknown(url: string, root: string, isJson: boolean, known:
   if (rule !== undefined) {
     facts.rule = rule
     message += rule === 'admitted' ? ' The rules would admit it now.' : ` By the rules of now it is refused: ${rule}.`
+    if (rule !== 'admitted' && isOnlyCounted)
+      message += ' If a page links to it, that is counted there by reason; --keep-refused would list it.'
   }
   const hint = `\`crawler check ${shellWord(url)} --dir ${shellWord(root)}\` says what the rules say of it.`
   return report('URL_UNKNOWN', message, hint, isJson, facts)

@@ -11,6 +11,7 @@ import { URL_STATE, URL_STATE_NAMES } from '../core/state.ts'
 import { hostOf } from '../core/url.ts'
 import type { DecodeContent } from '../env/content.ts'
 import { comparePositions, type Position } from '../log/format.ts'
+import type { OpenedLog } from '../log/opened.ts'
 import { eventOf, readEvent } from '../shard/link-source.ts'
 import type { OpenedShard } from '../shard/opening.ts'
 import { readPage } from '../shard/pages.ts'
@@ -94,25 +95,25 @@ export function explainUrl(logs: OpenedShard, url: string, options: ExplainOptio
   const { names, sameContent } = secondPass(logs, key, met, stored)
   const settingsAt = settingsReader(logs, found.changes, options.settings)
   const bodyAt = (page: Stored): PageRef | undefined => placeOfBody(logs, page, options.decode)
-  const state = stateAfter(history)
-  const isPending = state === URL_STATE.pending
-  const eventAt = ({ segment, position }: Position): CrawlEvent => readEvent(log, segment, position)
+  const events = met.map(({ item, event, timeMs }) => ({
+    seq: sequenceAt(log, item),
+    time: new Date(timeMs).toISOString(),
+    kind: nameOfKind(item.kind),
+    ...fieldsOf(item, event, { key, names, bodyAt, settings: settingsAt(item) }),
+  }))
   return {
-    url,
-    state: URL_STATE_NAMES[state],
-    events: met.map(({ item, event, timeMs }) => ({
-      seq: sequenceAt(log, item),
-      time: new Date(timeMs).toISOString(),
-      kind: nameOfKind(item.kind),
-      ...fieldsOf(item, event, { key, names, bodyAt, settings: settingsAt(item) }),
-    })),
-    depth: depthAfter(history),
+    ...{ url, state: URL_STATE_NAMES[stateAfter(history)], events, depth: depthAfter(history) },
     linkedFrom: options.wantsLinks ? inLinksOf(log, end, searchFor(url, key, history, options)) : null,
     robots: robotsVerdictOf(log, host.robots, url, options.settings),
     sameContent,
-    waits: isPending ? waitsOf(host, met.at(-1)?.event, eventAt, options.nowMs) : [],
-    standing: isPending ? standingOf(host, history) : undefined,
+    ...nowOf(log, found, met.at(-1)?.event, options.nowMs),
   }
+}
+
+function nowOf(log: OpenedLog, { history, host }: Found, last: CrawlEvent | undefined, nowMs: number) {
+  if (stateAfter(history) !== URL_STATE.pending) return { waits: [], standing: undefined }
+  const eventAt = ({ segment, position }: Position): CrawlEvent => readEvent(log, segment, position)
+  return { waits: waitsOf(host, last, eventAt, nowMs), standing: standingOf(host, history) }
 }
 
 function searchFor(url: string, key: Key, history: readonly HistoryItem[], options: ExplainOptions) {
