@@ -6,7 +6,7 @@
 import { type Key, keyOf, ZERO_KEY } from '../base/md5.ts'
 import type { CrawlEvent, PageRef, Stored } from '../core/event.ts'
 import { KIND } from '../core/kind.ts'
-import type { Settings } from '../core/settings.ts'
+import { type Settings, settingsOfHost } from '../core/settings.ts'
 import { URL_STATE, URL_STATE_NAMES } from '../core/state.ts'
 import { hostOf } from '../core/url.ts'
 import type { DecodeContent } from '../env/content.ts'
@@ -95,6 +95,8 @@ export function explainUrl(logs: OpenedShard, url: string, options: ExplainOptio
   const { names, sameContent } = secondPass(logs, key, met, stored)
   const settingsAt = settingsReader(logs, found.changes, options.settings)
   const bodyAt = (page: Stored): PageRef | undefined => placeOfBody(logs, page, options.decode)
+  const robots = robotsVerdictOf(log, host.robots, url, options.settings)
+  const delayMs = Math.max(robots.delayMs, settingsOfHost(options.settings, hostOf(url)).delayMs)
   const events = met.map(({ item, event, timeMs }) => ({
     seq: sequenceAt(log, item),
     time: new Date(timeMs).toISOString(),
@@ -104,16 +106,15 @@ export function explainUrl(logs: OpenedShard, url: string, options: ExplainOptio
   return {
     ...{ url, state: URL_STATE_NAMES[stateAfter(history)], events, depth: depthAfter(history) },
     linkedFrom: options.wantsLinks ? inLinksOf(log, end, searchFor(url, key, history, options)) : null,
-    robots: robotsVerdictOf(log, host.robots, url, options.settings),
+    robots,
     sameContent,
-    ...nowOf(log, found, met.at(-1)?.event, options.nowMs),
+    ...nowOf(log, found, met, delayMs, options.nowMs),
   }
 }
 
-function nowOf(log: OpenedLog, { history, host }: Found, last: CrawlEvent | undefined, nowMs: number) {
+function nowOf(log: OpenedLog, { history, host }: Found, met: readonly Met[], delayMs: number, nowMs: number) {
   if (stateAfter(history) !== URL_STATE.pending) return { waits: [], standing: undefined }
-  const eventAt = ({ segment, position }: Position): CrawlEvent => readEvent(log, segment, position)
-  return { waits: waitsOf(host, last, eventAt, nowMs), standing: standingOf(host, history) }
+  return { waits: waitsOf(log, host, met.at(-1)?.event, delayMs, nowMs), standing: standingOf(host, history) }
 }
 
 function searchFor(url: string, key: Key, history: readonly HistoryItem[], options: ExplainOptions) {

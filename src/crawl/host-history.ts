@@ -27,6 +27,8 @@ export interface QueuePlace {
 
 export class HostHistory {
   delay: Position | undefined
+  /** The last record that says what became of its URLs: a claim, an outcome, a return. */
+  contact: Position | undefined
   bad: Position | undefined
   /** The last ones, oldest first. */
   readonly robots: Position[] = []
@@ -46,6 +48,9 @@ export class HostHistory {
   take(kind: number, arg: number, segment: number, position: number): void {
     const place = { segment, position }
     switch (kind) {
+      case KIND.host:
+        this.contact = place
+        return
       case KIND.delay:
         this.delay = place
         return

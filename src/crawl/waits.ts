@@ -3,7 +3,8 @@ import { type CrawlEvent, ROBOTS } from '../core/event.ts'
 import { KIND } from '../core/kind.ts'
 import { reasonOf } from '../core/reasons.ts'
 import { SUSPECT_DEATHS } from '../core/waiting.ts'
-import type { Position } from '../log/format.ts'
+import type { OpenedLog } from '../log/opened.ts'
+import { readEvent } from '../shard/link-source.ts'
 import { instant } from './explained-event.ts'
 import type { HostHistory } from './host-history.ts'
 import type { HistoryItem } from './url-history.ts'
@@ -26,14 +27,16 @@ export interface Standing {
 }
 
 /**
- * @param last   the URL's last event
- * @param nowMs  wall clock: what is over is no reason to wait
- * Cost: three reads.
+ * @param last     the URL's last event
+ * @param delayMs  pause between two requests to its host
+ * @param nowMs    wall clock: what is over is no reason to wait
+ * Errors: LOG_CORRUPT. Cost: four reads.
  */
 export function waitsOf(
+  log: OpenedLog,
   host: HostHistory,
   last: CrawlEvent | undefined,
-  eventAt: (place: Position) => CrawlEvent,
+  delayMs: number,
   nowMs: number,
 ): Wait[] {
   const waits: Wait[] = []
@@ -43,15 +46,23 @@ export function waitsOf(
   if (last?.kind === KIND.retry) add(`its next attempt after ${reasonOf(last.reason) ?? 'a failure'}`, last.dueMs)
   for (const place of [host.delay, host.bad, host.robots.at(-1)]) {
     if (place === undefined) continue
-    const event = eventAt(place)
+    const event = readEvent(log, place.segment, place.position)
     if (event.kind === KIND.delay)
       add(`its host, which asked for a pause or failed (${reasonOf(event.reason) ?? 'delay'})`, event.untilMs)
     if (event.kind === KIND.badhost) add(`its host, which is bad (${reasonOf(event.reason) ?? 'bad'})`, event.untilMs)
     if (event.kind === KIND.robots && event.verdict === ROBOTS.held) add('robots.txt of its host', event.expiresMs)
   }
   if (host.asked !== undefined) waits.push({ what: 'robots.txt of its host, which is being fetched', until: null })
+  if (host.contact === undefined || delayMs === 0) return waits
+  const { kind, timeMs } = log.read(host.contact.segment, host.contact.position)
+  if (kind === KIND.claim && host.asked === undefined)
+    waits.push({ what: 'the request to its host that is under way', until: null })
+  if (ANSWERS.has(kind)) add('the delay between two requests to its host', timeMs + delayMs)
   return waits
 }
+
+/** Kinds of records that a request comes to. */
+const ANSWERS: ReadonlySet<number> = new Set([KIND.fetched, KIND.failed, KIND.retry])
 
 /** @param history  of the URL. Cost: none. */
 export function standingOf(host: HostHistory, history: readonly HistoryItem[]): Standing {

@@ -129,6 +129,16 @@ test('a URL that waits says for what: its own next attempt and the pause of its 
   assert.ok(waits.every(({ until }) => until !== null))
 })
 
+test('a URL whose host was asked a moment ago waits for the delay between two requests', () => {
+  const settings = { delayMs: 60_000 }
+  const past = pastOf({ pages: GRAPH, seeds: ['http://a.test/'], settings, untilMs: 30_000 })
+  const { waits, standing } = explain(past, 'http://a.test/one')
+  assert.deepEqual(
+    [waits.map(({ what }) => what), standing],
+    [['the delay between two requests to its host'], { class: 'queued', bulksAhead: 0 }],
+  )
+})
+
 test('the rule that let a URL in is told by the settings of that time', () => {
   const past = pastOf({ pages: GRAPH, seeds: ['http://a.test/'], settings: { include: ['two', 'o'], depthMax: 4 } })
   const [found] = explain(past, 'http://a.test/two').events
