@@ -35,3 +35,5 @@ test('80 real SIGKILLs make no difference', () => passes('scripts/crash.ts', '80
 
 test('40 real SIGKILLs while a crawl is compacted leave it as it was', () =>
   passes('scripts/checks/compact-death.ts', '--kills', '40', '--pages', '400'))
+test('explain tells of a killed crawl what its web was asked for', () =>
+  passes('scripts/checks/explain-truth.ts', '--seed', 'long', '--pages', '300', '--kills', '8'))

@@ -1,6 +1,8 @@
 /** `check URL [DIR]`: what the rules of a crawl say of a URL at this moment. */
 import { checkUrl, type UrlCheck } from '../crawl/checking.ts'
+import { layoutOf } from '../crawl/layout.ts'
 import { createLinkSource } from '../shard/link-source.ts'
+import { dirOf } from './arguments.ts'
 import { ask } from './asking.ts'
 import type { Arguments } from './command.ts'
 import { EXIT, usageError } from './errors.ts'
@@ -10,22 +12,27 @@ import { duration, escapeLine, jsonLine, labelled } from './text.ts'
 type Answer = UrlCheck | { readonly refused: string }
 
 export async function run(args: Arguments): Promise<number> {
-  const { root, layout, crawl } = crawlNamed(args)
+  const { crawl } = crawlNamed(args)
   const url = urlNamed(args, crawl)
-  const live = (await ask(root, { do: 'check', url })) as Answer | undefined
-  const check =
-    live ??
-    withPast(layout, ({ state, logs }) =>
-      checkUrl(
-        state,
-        createLinkSource(logs.events, state, () => 0),
-        url,
-        Date.now(),
-      ),
-    )
+  const check = await checkNow(args, url)
   if ('refused' in check) throw usageError(`${url} is no URL that could be crawled: ${check.refused}.`)
   process.stdout.write(args.isJson ? `${jsonLine(check)}\n` : `${linesOf(check).join('\n')}\n`)
   return EXIT.done
+}
+
+/** Asks the process that crawls, or the files. Cost: a replay where nobody crawls. */
+export async function checkNow(args: Arguments, url: string): Promise<Answer> {
+  const root = dirOf(args)
+  const live = (await ask(root, { do: 'check', url })) as Answer | undefined
+  if (live !== undefined) return live
+  return withPast(layoutOf(root), ({ state, logs }) =>
+    checkUrl(
+      state,
+      createLinkSource(logs.events, state, () => 0),
+      url,
+      Date.now(),
+    ),
+  )
 }
 
 function linesOf(check: UrlCheck): string[] {

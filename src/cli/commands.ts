@@ -9,6 +9,7 @@ const SEEDS: Option = { type: 'texts', value: 'FILE', help: 'File of URLs, one a
 const QUIET: Option = { type: 'flag', help: 'No progress and no summary' }
 const CONFIG: Option = { type: 'text', value: 'FILE', help: 'Options from a JSON or YAML file, names in camelCase' }
 const CLASS: Option = { type: 'text', value: 'CLASS', help: 'Only this class, such as timeout, or group, such as dns' }
+const STATE: Option = { type: 'texts', value: 'STATE', help: 'Only pending, processing, done, failed or refused' }
 const MATCH: Option = { type: 'text', value: 'RE', help: 'Only URLs that match this regular expression' }
 
 export const COMMANDS: readonly Command[] = [
@@ -81,7 +82,7 @@ export const COMMANDS: readonly Command[] = [
     summary: 'The URLs, one a line, in the order of the log',
     positionals: [DIR],
     options: {
-      state: { type: 'texts', value: 'STATE', help: 'Only pending, processing, done, failed or refused' },
+      state: STATE,
       class: CLASS,
       match: MATCH,
       'turned-away': { type: 'flag', help: 'Instead: the links turned away on discovery (--keep-refused)' },
@@ -112,9 +113,12 @@ export const COMMANDS: readonly Command[] = [
     group: 'Look',
     summary: 'All that happened to one URL',
     positionals: [URL, DIR],
-    options: {},
+    options: {
+      links: { type: 'flag', isOn: true, help: 'Look for the pages that link to it: reads the whole log' },
+      'links-max': { type: 'text', value: 'N', help: 'Name at most so many of them (default 20)' },
+    },
     takesSettings: false,
-    examples: ['crawler explain https://example.org/'],
+    examples: ['crawler explain https://example.org/', 'crawler explain https://example.org/ --no-links --json'],
     load: () => import('./explain.ts'),
   },
   {
@@ -126,6 +130,23 @@ export const COMMANDS: readonly Command[] = [
     takesSettings: false,
     examples: ['crawler check https://example.org/private/'],
     load: () => import('./check.ts'),
+  },
+  {
+    name: 'export',
+    group: 'Look',
+    summary: 'Every URL with its last answer, for other programs',
+    positionals: [{ name: 'FORMAT', isRequired: true }, DIR],
+    options: {
+      out: { type: 'text', value: 'FILE', help: 'Whole lines into a file; goes on behind those that are there' },
+      state: STATE,
+      class: CLASS,
+      match: MATCH,
+      since: { type: 'text', value: 'TS|@SEQ', help: 'Only what happened later than this time, or record' },
+      body: { type: 'text', value: 'FORM', help: 'auto (text where it is text, else base64), text, base64 or none' },
+    },
+    takesSettings: false,
+    examples: ['crawler export jsonl --state done --out pages.jsonl', 'crawler export jsonl --body none | head'],
+    load: () => import('./export.ts'),
   },
   {
     name: 'replay',

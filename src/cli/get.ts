@@ -2,16 +2,14 @@
 import { decodeContent } from '../adapters/content.ts'
 import type { DomQuery } from '../adapters/dom.ts'
 import { type StoredAnswer, storedPage } from '../crawl/get.ts'
-import { detectCharset } from '../html/charset.ts'
-import { decodeText } from '../html/decode.ts'
-import { headerValues } from '../html/headers.ts'
+import { hasElements, isTextType, textOfBody } from '../html/page-text.ts'
 import { textOf } from './arguments.ts'
 import type { Arguments } from './command.ts'
 import { EXIT, usageError } from './errors.ts'
 import { writeAll } from './output.ts'
 import { crawlNamed, urlNamed, withLogs } from './reading.ts'
 import { escapeLine, escapeLines, jsonLine } from './text.ts'
-import { reportNoPage, reportUnknown } from './unknown.ts'
+import { reportNoElements, reportNoPage, reportUnknown } from './unknown.ts'
 
 export async function run(args: Arguments): Promise<number> {
   const query = queryOf(args)
@@ -20,8 +18,8 @@ export async function run(args: Arguments): Promise<number> {
   const found = withLogs(layout, (logs) => storedPage(logs, url, crawl.settings, decodeContent))
   if (found === undefined) return reportUnknown(url, root, args.isJson)
   if (found.raw === undefined) return reportNoPage(found, root, args.isJson)
-  if (found.isTruncated) process.stderr.write('crawler: the body was cut at a limit of the crawl\n')
-  if (query !== undefined) return printParts(found, query, args.isJson)
+  if (found.isTruncated) process.stderr.write('crawler: the body was cut, at a limit of the crawl or by its server\n')
+  if (query !== undefined) return printParts(found, query, root, args.isJson)
   if (args.isJson) return printJson(found)
   return args.values.headers === true ? printHeaders(found) : printBody(found, args.values.raw === true)
 }
@@ -49,27 +47,28 @@ function queryOf(args: Arguments): DomQuery | undefined {
   }
 }
 
-/** The body as text, by the charset that a browser would find. */
-function textOfBody(answer: StoredAnswer): string {
-  const contentType = headerValues(answer.headers, 'content-type')[0]
-  return decodeText(answer.body, detectCharset(answer.body, contentType).encoding)
-}
-
-async function printParts(answer: StoredAnswer, query: DomQuery, isJson: boolean): Promise<number> {
-  const { selectFrom } = await import('../adapters/dom.ts')
-  const parts = selectFrom(textOfBody(answer), query)
+async function printParts(answer: StoredAnswer, query: DomQuery, root: string, isJson: boolean): Promise<number> {
+  const parts = await partsOf(answer, query)
+  if (parts === undefined) return reportNoElements(answer.url, answer.contentType, root, isJson)
   if (isJson) process.stdout.write(`${jsonLine({ url: answer.url, found: parts })}\n`)
   else writeAll(Buffer.from(parts.map((part) => `${escapeLines(part)}\n`).join(''), 'utf8'))
   return EXIT.done
 }
 
-/** Types whose bodies are text. */
-const TEXT_TYPES = /^(?:text\/|application\/(?:(?:[\w.-]+\+)?(?:json|xml)|javascript|ecmascript)$|image\/svg\+xml$)/
+/** What is asked of the page; undefined where it has no elements. Plain text is its own text. */
+async function partsOf({ body, headers, contentType }: StoredAnswer, query: DomQuery): Promise<string[] | undefined> {
+  if (!hasElements(body, headers)) {
+    const isItself = query.text === true && query.select === undefined && isTextType(contentType)
+    return isItself ? [textOfBody(body, headers).trimEnd()] : undefined
+  }
+  const { selectFrom } = await import('../adapters/dom.ts')
+  return selectFrom(textOfBody(body, headers), query)
+}
 
 function printJson(answer: StoredAnswer): number {
   const { raw, body, headers, isTruncated, ...facts } = answer
-  const content = TEXT_TYPES.test(answer.contentType)
-    ? { text: textOfBody(answer) }
+  const content = isTextType(answer.contentType)
+    ? { text: textOfBody(answer.body, answer.headers) }
     : { base64: Buffer.from(body.buffer, body.byteOffset, body.length).toString('base64') }
   const sizes = { bodyBytes: raw.length, decodedBytes: body.length, truncated: isTruncated }
   writeAll(Buffer.from(`${jsonLine({ ...facts, headers, ...sizes, ...content })}\n`, 'utf8'))
@@ -86,7 +85,8 @@ function printHeaders({ status, headers }: StoredAnswer): number {
 function printBody(answer: StoredAnswer, isRaw: boolean): number {
   const bytes = isRaw ? answer.raw : answer.body
   if (process.stdout.isTTY !== true) writeAll(bytes)
-  else if (TEXT_TYPES.test(answer.contentType) && !isRaw) process.stdout.write(escapeLines(textOfBody(answer)))
+  else if (isTextType(answer.contentType) && !isRaw)
+    process.stdout.write(escapeLines(textOfBody(answer.body, answer.headers)))
   else
     throw usageError(
       `The body (${answer.contentType === '' ? 'of no known type' : answer.contentType}) is not shown on a terminal.`,

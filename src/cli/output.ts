@@ -12,7 +12,13 @@ const CHUNK_BYTES = 64 * 1024
 const FULL_PIPE_MS = 5
 
 export class Output {
+  readonly #fd: number
   #text = ''
+
+  /** @param fd  open file; default: standard output */
+  constructor(fd = STDOUT) {
+    this.#fd = fd
+  }
 
   line(text: string): void {
     this.#text += `${text}\n`
@@ -20,19 +26,19 @@ export class Output {
   }
 
   flush(): void {
-    if (this.#text !== '') writeAll(Buffer.from(this.#text, 'utf8'))
+    if (this.#text !== '') writeAll(Buffer.from(this.#text, 'utf8'), this.#fd)
     this.#text = ''
   }
 }
 
-/** Writes bytes to standard output; returns when they are with the operating system. */
-export function writeAll(bytes: Uint8Array): void {
-  for (let at = 0; at < bytes.length; ) at += writeSome(bytes.subarray(at))
+/** Writes bytes, to standard output where no file is named; returns when they are with the operating system. */
+export function writeAll(bytes: Uint8Array, fd = STDOUT): void {
+  for (let at = 0; at < bytes.length; ) at += writeSome(bytes.subarray(at), fd)
 }
 
-function writeSome(bytes: Uint8Array): number {
+function writeSome(bytes: Uint8Array, fd: number): number {
   try {
-    return writeSync(STDOUT, bytes)
+    return writeSync(fd, bytes)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EPIPE') process.exit(EXIT.done)

@@ -63,8 +63,39 @@ function progressLine(crawl: RunningCrawl, samples: Sample[]): string {
   ].join('  ')
 }
 
-/** Replays shorter than this show nothing, milliseconds. */
-const SHORT_REPLAY_MS = 2000
+/** What is over sooner shows nothing, milliseconds. */
+const SHORT_MS = 2000
+
+export interface ScanProgress {
+  readonly on: (done: number, doneMax: number) => void
+  /** Takes the line away. */
+  readonly end: () => void
+}
+
+/**
+ * Says how far something long is: on a terminal in one line, elsewhere in a line every ten seconds.
+ * @param what  such as `replaying`
+ */
+export function scanProgress(what: string): ScanProgress {
+  const isTerminal = process.stderr.isTTY === true
+  const startedMs = performance.now()
+  let shownMs = isTerminal ? startedMs + SHORT_MS - TERMINAL_MS : startedMs
+  let isShown = false
+  return {
+    on: (done, doneMax) => {
+      const nowMs = performance.now()
+      if (nowMs - shownMs < (isTerminal ? TERMINAL_MS : FILE_MS)) return
+      shownMs = nowMs
+      isShown = true
+      const text = `${what} ${Math.floor((done / Math.max(1, doneMax)) * 100)} %`
+      process.stderr.write(isTerminal ? `\r${text}\x1b[K` : `${text}\n`)
+    },
+    end: () => {
+      if (isShown && isTerminal) process.stderr.write('\r\x1b[K')
+      isShown = false
+    },
+  }
+}
 
 export interface ReplayProgress {
   readonly onReplay: (done: number, doneMax: number) => void
@@ -72,23 +103,8 @@ export interface ReplayProgress {
   readonly end: () => void
 }
 
-/** Says how far a long replay is: on a terminal in one line, elsewhere in a line every ten seconds. */
+/** The same for a long replay. */
 export function replayProgress(doing = 'replaying'): ReplayProgress {
-  const isTerminal = process.stderr.isTTY === true
-  const startedMs = performance.now()
-  let shownMs = isTerminal ? startedMs + SHORT_REPLAY_MS - TERMINAL_MS : startedMs
-  let isShown = false
-  return {
-    onReplay: (done, doneMax) => {
-      const nowMs = performance.now()
-      if (nowMs - shownMs < (isTerminal ? TERMINAL_MS : FILE_MS)) return
-      shownMs = nowMs
-      isShown = true
-      const text = `${doing} ${Math.floor((done / Math.max(1, doneMax)) * 100)} %`
-      process.stderr.write(isTerminal ? `\r${text}\x1b[K` : `${text}\n`)
-    },
-    end: () => {
-      if (isShown && isTerminal) process.stderr.write('\r\x1b[K')
-    },
-  }
+  const { on: onReplay, end } = scanProgress(doing)
+  return { onReplay, end }
 }

@@ -11,7 +11,7 @@ import { listenerOf } from './crawling.ts'
 import { EXIT, usageError } from './errors.ts'
 import { crawlNamed, expressionOf } from './reading.ts'
 import { jsonLine, plural, shellWord } from './text.ts'
-import { classOf } from './urls.ts'
+import { classOf } from './url-filter.ts'
 
 export async function run(args: Arguments): Promise<number> {
   const wanted = classOf(textOf(args, 'class'))

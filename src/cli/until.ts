@@ -5,12 +5,16 @@ import { usageError } from './errors.ts'
 const FORM =
   'It must be a time such as 2026-05-01T12:00:00.5Z (UTC without a zone), epoch milliseconds, or @ and a record number.'
 const ISO = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?)?(?:Z|([+-])(\d\d):?(\d\d)?)?$/i
-/** @param shardCount  record numbers there must be: one a shard. Errors: USAGE. */
-export function parseUntil(text: string, shardCount: number): Until {
+/**
+ * @param shardCount  record numbers there must be: one a shard
+ * @param option      what is told of where it is wrong
+ * Errors: USAGE.
+ */
+export function parseUntil(text: string, shardCount: number, option = '--until'): Until {
   const trimmed = text.trim()
-  if (trimmed.startsWith('@')) return sequenceOf(trimmed, shardCount)
+  if (trimmed.startsWith('@')) return sequenceOf(trimmed, shardCount, option)
   const timeMs = parseInstant(trimmed)
-  if (timeMs === undefined) throw usageError(`--until is ${JSON.stringify(text)}, which is no instant.`, FORM)
+  if (timeMs === undefined) throw usageError(`${option} is ${JSON.stringify(text)}, which is no instant.`, FORM)
   return { kind: 'time', timeMs }
 }
 
@@ -20,12 +24,12 @@ export function parseInstant(text: string): number | undefined {
   return /^\d{1,15}$/.test(trimmed) ? Number(trimmed) : isoMs(trimmed)
 }
 
-function sequenceOf(text: string, shardCount: number): Until {
+function sequenceOf(text: string, shardCount: number, option: string): Until {
   const numbers = /^@\d{1,15}(?:,\d{1,15})*$/.test(text) ? text.slice(1).split(',').map(Number) : []
-  if (numbers.length === 0) throw usageError(`--until is ${JSON.stringify(text)}, which is no record number.`, FORM)
+  if (numbers.length === 0) throw usageError(`${option} is ${JSON.stringify(text)}, which is no record number.`, FORM)
   if (numbers.length !== shardCount) {
     throw usageError(
-      `--until has ${numbers.length} record numbers; this crawl has ${shardCount} shard${shardCount === 1 ? '' : 's'}.`,
+      `${option} has ${numbers.length} record numbers; this crawl has ${shardCount} shard${shardCount === 1 ? '' : 's'}.`,
       'Name one for each.',
     )
   }

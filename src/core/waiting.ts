@@ -7,7 +7,7 @@ import type { HostTable } from './hosts.ts'
 import { HOST } from './hosts.ts'
 
 /** In flight at this many deaths, a URL is a suspect: claimed last and alone. */
-const SUSPECT_DEATHS = 3
+export const SUSPECT_DEATHS = 3
 /** In flight at this many deaths it is failed(poison): the last ones it was in flight alone. */
 export const POISON_DEATHS = 5
 

@@ -1,280 +1,224 @@
 /**
- * All that happened to one URL: found where and admitted by which rule, each attempt, each return to the queue, its end,
- * and what it waits for now. From the KEY items of the URL and of its host, and the records they name; no replay.
+ * All that happened to one URL: found where and admitted by which rule, who links to it, each attempt, each return to the
+ * queue, its end, and what it waits for now. From the KEY items of the URL and of its host, and the records they name; no
+ * replay. Only the links to it take a pass over VAL.
  */
-import { type Key, keyOf } from '../base/md5.ts'
-import {
-  type Attempt,
-  type CrawlEvent,
-  type Findings,
-  type Link,
-  ROBOTS,
-  type Standing,
-  type Stored,
-  standingOf,
-} from '../core/event.ts'
+import { type Key, keyOf, ZERO_KEY } from '../base/md5.ts'
+import type { CrawlEvent, PageRef, Stored } from '../core/event.ts'
 import { KIND } from '../core/kind.ts'
-import { reasonOf } from '../core/reasons.ts'
-import type { Settings } from '../core/settings.ts'
+import { type Settings, settingsOfHost } from '../core/settings.ts'
 import { URL_STATE, URL_STATE_NAMES } from '../core/state.ts'
 import { hostOf } from '../core/url.ts'
-import { comparePositions } from '../log/format.ts'
+import type { DecodeContent } from '../env/content.ts'
+import { comparePositions, type Position } from '../log/format.ts'
 import type { OpenedLog } from '../log/opened.ts'
 import { horizonOf } from '../shard/horizon.ts'
-import { eventOf } from '../shard/link-source.ts'
+import { eventOf, readEvent } from '../shard/link-source.ts'
 import type { OpenedShard } from '../shard/opening.ts'
-import { type HistoryItem, historiesOf, sequenceAt, stateAfter } from './url-history.ts'
+import { readPage } from '../shard/pages.ts'
+import { type ExplainedEvent, fieldsOf, linkIn, nameOfKind } from './explained-event.ts'
+import { HostHistory } from './host-history.ts'
+import { type InLinks, inLinksOf } from './in-links.ts'
+import { settingsOf } from './reading.ts'
+import { type RobotsVerdict, robotsVerdictOf } from './robots-verdict.ts'
+import { forEachItem, type HistoryItem, sequenceAt, stateAfter } from './url-history.ts'
+import { type Standing, standingOf, type Wait, waitsOf } from './waits.ts'
 
-/** One thing that happened. Beside these three it has the fields of its kind; times are ISO 8601, UTC. */
-export interface ExplainedEvent {
-  readonly seq: number
-  readonly time: string
-  /** Name of the KEY item: enqueue, claim, fetched, retry, failed, refused, void, reopened, shorter, relink, relinked. */
-  readonly kind: string
-  readonly [field: string]: unknown
+/** Other URLs with the same body that are named; the rest is counted. */
+const SAME_NAMED_MAX = 10
+
+export interface SameContent {
+  /** Other answers below 400 with the same body. */
+  readonly count: number
+  /** The first of them. */
+  readonly urls: readonly string[]
 }
 
 export interface Explanation {
   readonly url: string
   readonly state: string
   readonly events: readonly ExplainedEvent[]
+  /** Fewest links from a seed known now. */
+  readonly depth: number
+  /** Null where it was not asked for. */
+  readonly linkedFrom: InLinks | null
+  readonly robots: RobotsVerdict
+  /** Null where no body of the URL is stored, or an empty one. */
+  readonly sameContent: SameContent | null
   /** What keeps a pending URL from being fetched, each with its end; [] where nothing does but its turn. */
-  readonly waits: ReadonlyArray<{ readonly what: string; readonly until: string | null }>
+  readonly waits: readonly Wait[]
+  /** Of a pending URL. */
+  readonly standing: Standing | undefined
   /** What of it happened before was compacted away: only what still counted is told. Left out where all is told. */
   readonly compacted?: { readonly until: string; readonly seq: number }
 }
 
-const KIND_NAMES = new Map<number, string>(Object.entries(KIND).map(([name, number]) => [number, name]))
+export interface ExplainOptions {
+  /** Of the crawl, now. */
+  readonly settings: Settings
+  /** Wall clock. */
+  readonly nowMs: number
+  readonly decode: DecodeContent
+  /** Whether the links to the URL are looked for: a pass over VAL. */
+  readonly wantsLinks: boolean
+  /** Pages named that link to it. Default: IN_LINKS_NAMED_MAX. */
+  readonly linksNamedMax?: number | undefined
+  readonly onProgress?: ((bytes: number, bytesMax: number) => void) | undefined
+}
+
+/** What a pass over KEY found. */
+interface Found {
+  readonly history: readonly HistoryItem[]
+  readonly host: HostHistory
+  /** Records that changed the settings, oldest first. */
+  readonly changes: readonly Position[]
+}
+
+/** An event of the URL with its place. */
+interface Met {
+  readonly item: HistoryItem
+  readonly event: CrawlEvent
+  readonly timeMs: number
+}
 
 /**
- * @param nowMs  wall clock: what is over is no reason to wait
  * @returns undefined where the URL is none of the crawl's
- * Errors: LOG_CORRUPT. Cost: KEY twice, and a few reads of VAL per event.
+ * Errors: LOG_CORRUPT; MalformedValue. Cost: KEY twice, a few reads of VAL per event; VAL once where links are wanted.
  */
-export function explainUrl(logs: OpenedShard, url: string, settings: Settings, nowMs: number): Explanation | undefined {
-  const log = logs.events
-  const [history, hostHistory] = historiesOf(log, logs.end, [keyOf(url), keyOf(hostOf(url))])
+export function explainUrl(logs: OpenedShard, url: string, options: ExplainOptions): Explanation | undefined {
+  const { events: log, end } = logs
+  const found = findInKey(logs, url)
+  const { history, host } = found
   if (history.length === 0) return undefined
   const key = keyOf(url)
-  const met = history.map((item) => ({ item, ...eventAt(log, item) }))
-  const names = namesOf(
-    logs,
-    met.map(({ event }) => linkIn(event, key)),
-  )
+  const met = history.map((item): Met => {
+    const record = log.read(item.segment, item.position)
+    return { item, event: eventOf(record, item.segment), timeMs: record.timeMs }
+  })
+  const stored = met.map(({ event }) => ('stored' in event ? event.stored : undefined)).findLast(Boolean)
+  const { names, sameContent } = secondPass(logs, key, met, stored)
+  const settingsAt = settingsReader(logs, found.changes, options.settings)
+  const bodyAt = (page: Stored): PageRef | undefined => placeOfBody(logs, page, options.decode)
+  const robots = robotsVerdictOf(log, host.robots, url, options.settings)
+  const delayMs = Math.max(robots.delayMs, settingsOfHost(options.settings, hostOf(url)).delayMs)
+  // Where a compaction tells an outcome, its claim is only a way to say it.
   const told = met.filter(({ item, event }) => item.kind !== KIND.claim || event.kind === KIND.claim)
   const events = told.map(({ item, event, timeMs }) => ({
     seq: sequenceAt(log, item),
     time: new Date(timeMs).toISOString(),
-    kind: KIND_NAMES.get(item.kind) ?? String(item.kind),
-    ...fieldsOf(item, event, key, names, settings),
+    kind: nameOfKind(item.kind),
+    ...fieldsOf(item, event, { key, names, bodyAt, settings: settingsAt(item) }),
   }))
-  const state = stateAfter(history)
-  const waits = state === URL_STATE.pending ? waitsOf(log, hostHistory, met.at(-1)?.event, key, nowMs) : []
+  return {
+    ...{ url, state: URL_STATE_NAMES[stateAfter(history)], events, depth: depthAfter(history) },
+    linkedFrom: options.wantsLinks ? inLinksOf(log, end, searchFor(url, key, history, options)) : null,
+    robots,
+    sameContent,
+    ...nowOf(log, found, met.at(-1), key, delayMs, options),
+    ...compactedOf(log, history[0]),
+  }
+}
+
+function compactedOf(log: OpenedLog, first: Position) {
   const horizon = horizonOf(log)
-  const isCompacted = horizon !== undefined && comparePositions(history[0], horizon.position) < 0
-  const compacted = isCompacted
-    ? { compacted: { until: new Date(horizon.timeMs).toISOString(), seq: horizon.sequence } }
-    : {}
-  return { url, state: URL_STATE_NAMES[state], events, waits, ...compacted }
+  if (horizon === undefined || comparePositions(first, horizon.position) >= 0) return {}
+  return { compacted: { until: new Date(horizon.timeMs).toISOString(), seq: horizon.sequence } }
 }
 
-function eventAt(log: OpenedLog, { segment, position }: HistoryItem): { event: CrawlEvent; timeMs: number } {
-  const record = log.read(segment, position)
-  return { event: eventOf(record, segment), timeMs: record.timeMs }
-}
-
-/** The link of the URL in an event, where the event holds it. */
-function linkIn(event: CrawlEvent, key: Key): Link | undefined {
-  if ('attempt' in event && event.attempt.link.key === key) return event.attempt.link
-  if (event.kind === KIND.claim) return undefined
-  const groups = event.kind === KIND.bulk ? [event.group] : 'groups' in event ? event.groups : []
-  for (const { links } of groups) {
-    const found = links.find((link) => link.key === key)
-    if (found !== undefined) return found
-  }
-  return undefined
-}
-
-/** URLs of the pages that links name by key: where they were found, what redirected to them. Cost: a scan of KEY. */
-function namesOf(logs: OpenedShard, links: ReadonlyArray<Link | undefined>): ReadonlyMap<Key, string> {
-  const keys = new Set<Key>()
-  for (const link of links) {
-    if (link?.from !== undefined) keys.add(link.from)
-    for (const hop of link?.chain ?? []) keys.add(hop)
-  }
-  const wanted = [...keys]
-  const names = new Map<Key, string>()
-  for (const [i, items] of historiesOf(logs.events, logs.end, wanted).entries()) {
-    for (const item of items) {
-      const url = linkIn(eventAt(logs.events, item).event, wanted[i])?.url
-      if (url === undefined) continue
-      names.set(wanted[i], url)
-      break
-    }
-  }
-  return names
-}
-
-function fieldsOf(
-  item: HistoryItem,
-  event: CrawlEvent,
-  key: Key,
-  names: ReadonlyMap<Key, string>,
-  settings: Settings,
-): Readonly<Record<string, unknown>> {
-  switch (item.kind) {
-    case KIND.enqueue:
-    case KIND.reopened:
-      return foundFields(event, linkIn(event, key), names, settings)
-    case KIND.void:
-      return { death: item.arg === 1 }
-    case KIND.shorter:
-    case KIND.relink:
-      return event.kind === KIND.seeded ? { again: true } : { depth: item.arg, from: pageOf(event) }
-    case KIND.refused:
-      return { class: reasonOf(item.arg) ?? null }
-    case KIND.waits:
-      return event.kind === KIND.linked ? standingFields(standingOf(event, key)) : {}
-    case KIND.failed:
-      if (event.kind === KIND.linked) return { class: 'host.bad', because: null, until: null }
-      if (event.kind === KIND.badhost) {
-        return { class: 'host.bad', because: reasonOf(event.reason) ?? null, until: instant(event.untilMs) }
-      }
-  }
-  return outcomeFields(event)
-}
-
-/** Of a URL that waits, as a compaction left it. */
-function standingFields(standing: Standing | undefined): Readonly<Record<string, unknown>> {
-  if (standing === undefined) return {}
-  const { attempts, status, reason, dueMs } = standing
-  return {
-    attempt: attempts,
-    class: reasonOf(reason) ?? null,
-    status: status === 0 ? null : status,
-    due: instant(dueMs),
-  }
-}
-
-function foundFields(
-  event: CrawlEvent,
-  link: Link | undefined,
-  names: ReadonlyMap<Key, string>,
-  settings: Settings,
-): Readonly<Record<string, unknown>> {
-  if (link === undefined) return {}
-  const from = link.from === undefined ? null : (names.get(link.from) ?? pageOf(event) ?? null)
-  const fields: Record<string, unknown> = { from, depth: link.depth, rule: ruleOf(link, settings) }
-  if (link.chain.length > 0) fields.redirects = link.chain.map((hop) => names.get(hop) ?? null)
-  if (event.kind === KIND.seeded) fields.source = `seeds/${event.source}.txt`
-  if (event.kind === KIND.bulk && !event.isCompacted) fields.moved = true
-  return fields
-}
-
-/** The rule that let a link in. */
-function ruleOf(link: Link, settings: Settings): string {
-  if (link.seed) return link.from === undefined ? 'seed' : 'redirect from a seed'
-  const included = settings.include.find((source) => new RegExp(source).test(link.url))
-  return `scope ${settings.scope}${included === undefined ? '' : `, include ${included}`}`
-}
-
-/** The page that an event is about. */
-function pageOf(event: CrawlEvent): string | undefined {
-  if (event.kind === KIND.fetched) return event.attempt.link.url
-  return event.kind === KIND.relinked ? event.link.url : undefined
-}
-
-function outcomeFields(event: CrawlEvent): Readonly<Record<string, unknown>> {
-  switch (event.kind) {
-    case KIND.fetched: {
-      const location = event.location === '' ? {} : { location: event.location }
-      return { ...attemptFields(event.attempt), ...location, ...storedFields(event.stored), ...linkFields(event) }
-    }
-    case KIND.retry:
-      return { class: reasonOf(event.reason) ?? null, ...attemptFields(event.attempt), due: instant(event.dueMs) }
-    case KIND.failed:
-      return { class: reasonOf(event.reason) ?? null, ...attemptFields(event.attempt), ...storedFields(event.stored) }
-    case KIND.relinked:
-      return linkFields(event)
-  }
-  return {}
-}
-
-function attemptFields({ attempts, status, address, timing, message }: Attempt): Readonly<Record<string, unknown>> {
-  const said = message === '' ? {} : { message }
-  return {
-    attempt: attempts,
-    status: status === 0 ? null : status,
-    address: address === '' ? null : address,
-    ...timing,
-    ...said,
-  }
-}
-
-function storedFields(stored: Stored | undefined): Readonly<Record<string, unknown>> {
-  if (stored === undefined) return {}
-  const { bodyBytes, decodedBytes, contentType, isTruncated } = stored
-  return { bodyBytes, decodedBytes, contentType, truncated: isTruncated }
-}
-
-/** Links of a page: admitted, known already, and turned away by class. */
-function linkFields(findings: Findings): Readonly<Record<string, unknown>> {
-  const links = findings.groups.reduce((sum, group) => sum + group.links.length, 0)
-  const turnedAway = Object.fromEntries(
-    findings.turnedAway.map(([reason, number]) => [reasonOf(reason) ?? reason, number]),
-  )
-  return { links, known: findings.known.length, turnedAway }
-}
-
-function instant(ms: number): string | null {
-  return ms > 0 ? new Date(ms).toISOString() : null
-}
-
-interface Wait {
-  readonly what: string
-  readonly until: string | null
-}
-
-/** What the host's last words, and the URL's own, say about when it may be fetched. */
-function waitsOf(
+function nowOf(
   log: OpenedLog,
-  hostHistory: readonly HistoryItem[],
-  last: CrawlEvent | undefined,
+  { history, host }: Found,
+  last: Met | undefined,
   key: Key,
-  nowMs: number,
-): Wait[] {
-  const waits: Wait[] = []
-  const add = (what: string, untilMs: number): void => {
-    if (untilMs > nowMs) waits.push({ what, until: instant(untilMs) })
-  }
-  const standing = last?.kind === KIND.linked ? standingOf(last, key) : undefined
-  if (standing !== undefined) add(`its next attempt after ${reasonOf(standing.reason) ?? 'a failure'}`, standing.dueMs)
-  if (last?.kind === KIND.retry) add(`its next attempt after ${reasonOf(last.reason) ?? 'a failure'}`, last.dueMs)
-  const lastOf = (kind: number) => hostHistory.findLast((item) => item.kind === kind)
-  for (const kind of [KIND.delay, KIND.badhost, KIND.robots]) {
-    const item = lastOf(kind)
-    if (item === undefined) continue
-    const { event } = eventAt(log, item)
-    if (event.kind === KIND.delay)
-      add(`its host, which asked for a pause or failed (${reasonOf(event.reason) ?? 'delay'})`, event.untilMs)
-    if (event.kind === KIND.badhost) add(`its host, which is bad (${reasonOf(event.reason) ?? 'bad'})`, event.untilMs)
-    if (event.kind === KIND.robots && event.verdict === ROBOTS.held) add('robots.txt of its host', event.expiresMs)
-  }
-  const asked = lastOf(KIND.asked)
-  const answered = lastOf(KIND.robots)
-  if (asked !== undefined && asked.arg !== ASKED_GIVEN_BACK && isBefore(answered, asked)) {
-    waits.push({ what: 'robots.txt of its host, which is being fetched', until: null })
-  }
-  return waits
+  delayMs: number,
+  { nowMs }: ExplainOptions,
+) {
+  if (stateAfter(history) !== URL_STATE.pending) return { waits: [], standing: undefined }
+  return { waits: waitsOf(log, host, last?.event, key, delayMs, nowMs), standing: standingOf(host, history) }
 }
 
-/** Argument of `asked` where the question was given back. */
-const ASKED_GIVEN_BACK = 2
+function searchFor(url: string, key: Key, history: readonly HistoryItem[], options: ExplainOptions) {
+  const { settings, linksNamedMax: namedMax, onProgress } = options
+  const admittedAt = history.filter(({ kind }) => kind === KIND.enqueue)
+  return { key, url, admittedAt, hasGraph: settings.graph, namedMax, onProgress }
+}
 
-function isBefore(item: HistoryItem | undefined, other: HistoryItem): boolean {
-  return (
-    item === undefined ||
-    item.segment < other.segment ||
-    (item.segment === other.segment && item.position < other.position)
-  )
+/** First pass over KEY: the URL's items, what counts of its host's, and where settings changed. */
+function findInKey(logs: OpenedShard, url: string): Found {
+  const { events: log, end } = logs
+  const history: HistoryItem[] = []
+  const changes: Position[] = []
+  const host = new HostHistory(({ segment, position }) => readEvent(log, segment, position))
+  forEachItem(log, end, [keyOf(url), keyOf(hostOf(url)), ZERO_KEY], (which, kind, arg, segment, position) => {
+    if (which === 1) return host.take(kind, arg, segment, position)
+    if (which === 2) {
+      if (kind === KIND.open || kind === KIND.control) changes.push({ segment, position })
+      return
+    }
+    history.push({ kind, arg, segment, position })
+    if (kind === KIND.enqueue || kind === KIND.reopened) host.found(segment, position)
+    else if (kind === KIND.void || kind === KIND.retry || kind === KIND.waits) host.cameBack()
+  })
+  return { history, host, changes }
+}
+
+/** Second pass over KEY: the names of the pages that links tell of by their keys, and who else has the same body. */
+function secondPass(
+  logs: OpenedShard,
+  key: Key,
+  met: readonly Met[],
+  stored: Stored | undefined,
+): { readonly names: ReadonlyMap<Key, string>; readonly sameContent: SameContent | null } {
+  const log = logs.events
+  const wanted = new Set<Key>()
+  for (const { event } of met) {
+    const link = linkIn(event, key)
+    if (link?.from !== undefined) wanted.add(link.from)
+    for (const hop of link?.chain ?? []) wanted.add(hop)
+  }
+  const content = stored === undefined || stored.bodyBytes === 0 ? undefined : stored.content
+  const keys = content === undefined ? [...wanted] : [content, ...wanted]
+  const names = new Map<Key, string>()
+  const same = { count: 0, urls: [] as string[] }
+  forEachItem(log, logs.end, keys, (which, kind, _, segment, position) => {
+    if (kind !== KIND.content) {
+      const name = names.has(keys[which]) ? undefined : linkIn(readEvent(log, segment, position), keys[which])?.url
+      if (name !== undefined) names.set(keys[which], name)
+      return
+    }
+    if (met.some(({ item }) => item.segment === segment && item.position === position)) return
+    if (++same.count > SAME_NAMED_MAX) return
+    const event = readEvent(log, segment, position)
+    if (event.kind === KIND.fetched) same.urls.push(event.attempt.link.url)
+  })
+  return { names, sameContent: content === undefined ? null : same }
+}
+
+/** The settings in force at a place: those of the last record before it that changed them. Cost: a read each. */
+function settingsReader(logs: OpenedShard, changes: readonly Position[], last: Settings) {
+  const read = new Map<Position, Settings>()
+  return (place: Position): Settings => {
+    const change = changes.findLast((candidate) => comparePositions(candidate, place) <= 0)
+    if (change === undefined) return last
+    const event = readEvent(logs.events, change.segment, change.position)
+    const settings = read.get(change) ?? ('settings' in event ? settingsOf(event.settings) : last)
+    read.set(change, settings)
+    return settings
+  }
+}
+
+/** Where the bytes of a page's body are: with it, or with the page that had the same body first. */
+function placeOfBody(logs: OpenedShard, { page }: Stored, decode: DecodeContent): PageRef | undefined {
+  const found = readPage(logs.pages, page, decode)
+  return found === undefined ? undefined : (found.elsewhere ?? page)
+}
+
+/** The depth as the crawl knows it: of the link, or of a shorter way since. */
+function depthAfter(history: readonly HistoryItem[]): number {
+  let depth = 255
+  for (const { kind, arg } of history) {
+    if (kind === KIND.reopened) depth = arg
+    else if (kind === KIND.enqueue || kind === KIND.shorter || kind === KIND.relink) depth = Math.min(depth, arg)
+  }
+  return depth
 }

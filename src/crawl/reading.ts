@@ -83,7 +83,7 @@ function identityIn(log: OpenedLog): CrawlIdentity | undefined {
 }
 
 /** Settings as recorded; those that came with a later version have their defaults. */
-function settingsOf(json: string): Settings {
+export function settingsOf(json: string): Settings {
   return { ...DEFAULTS, ...(JSON.parse(json) as Settings) }
 }
 

@@ -1,6 +1,6 @@
 /** `retry`: failed URLs back to pending, chosen by class and by a pattern of the URL. */
 import type { Link } from '../core/event.ts'
-import { failedKeys, failedUrl, REOPENED_PER_RECORD_MAX, reopen } from '../shard/reopening.ts'
+import { type FailedUrl, failedKeys, failedUrl, REOPENED_PER_RECORD_MAX, reopen } from '../shard/reopening.ts'
 import { wake } from '../shard/shard-parts.ts'
 import { whenSynced } from '../shard/syncing.ts'
 import type { RunningCrawl } from './running.ts'
@@ -29,7 +29,7 @@ export async function retryIn(crawl: RunningCrawl, filter: RetryFilter): Promise
   for (const key of failedKeys(shard.state)) {
     if (shard.hasEnded) break
     const failed = failedUrl(shard.events, shard.state, key)
-    if (failed === undefined || !isClass(failed.reason ?? '', filter.class)) continue
+    if (failed === undefined || !isWanted(failed, filter.class)) continue
     if (expression !== undefined && !expression.test(failed.link.url)) continue
     links.push(failed.link)
     if (links.length === REOPENED_PER_RECORD_MAX) await flush()
@@ -37,6 +37,11 @@ export async function retryIn(crawl: RunningCrawl, filter: RetryFilter): Promise
   await flush()
   await new Promise<void>((done) => whenSynced(shard, done))
   return { reopened }
+}
+
+/** By its class, or by what is wrong with the host it failed with. */
+function isWanted({ reason, hostReason }: FailedUrl, wanted: string | undefined): boolean {
+  return isClass(reason ?? '', wanted) || isClass(hostReason ?? '', wanted)
 }
 
 /** `dns` names all classes of `dns.…`. */

@@ -16,35 +16,59 @@ export interface HistoryItem extends Position {
   readonly arg: number
 }
 
+/** Takes an item of one of the keys that are looked for: the key's place in the list, then what the item holds. */
+export type VisitItem = (key: number, kind: number, arg: number, segment: number, position: number) => void
+
 /**
- * Items of each of some keys before `end`, oldest first.
- * Errors: LOG_CORRUPT. Cost: one read of all KEY files; memory of one of them and of what is found.
+ * Visits the items of some keys before `end`, in the order of the log.
+ * Errors: LOG_CORRUPT. Cost: one read of all KEY files, about a nanosecond an item; memory of one of them.
  */
-export function historiesOf(log: OpenedLog, end: Position, keys: readonly Key[]): HistoryItem[][] {
-  const words = keys.map((key) => [word(key, 0), word(key, 1), word(key, 2), word(key, 3)] as const)
-  const found: HistoryItem[][] = keys.map(() => [])
+export function forEachItem(log: OpenedLog, end: Position, keys: readonly Key[], visit: VisitItem): void {
+  const wanted = new WantedKeys(keys)
   for (const { number } of log.segments) {
     if (number > end.segment) break
     const items = log.key(number)
-    for (const [i, key] of words.entries()) collect(items, number, end, key, found[i])
+    const positionEnd = number === end.segment ? end.position : Number.POSITIVE_INFINITY
+    for (let at = 0; at < items.length; at += ITEM_WORDS) {
+      const key = wanted.find(items, at)
+      if (key < 0) continue
+      const position = items[at + ITEM_AT.position]
+      if (position >= positionEnd) return
+      const kindAndArg = items[at + ITEM_AT.kindAndArg]
+      visit(key, itemKind(kindAndArg), kindAndArg >>> 24, number, position)
+    }
   }
-  return found
 }
 
-function collect(
-  items: Uint32Array,
-  segment: number,
-  end: Position,
-  [k0, k1, k2, k3]: readonly [number, number, number, number],
-  into: HistoryItem[],
-): void {
-  for (let at = 0; at < items.length; at += ITEM_WORDS) {
-    if (items[at] !== k0 || items[at + 1] !== k1 || items[at + 2] !== k2 || items[at + 3] !== k3) continue
-    const position = items[at + ITEM_AT.position]
-    if (segment === end.segment && position >= end.position) return
-    const kindAndArg = items[at + ITEM_AT.kindAndArg]
-    into.push({ segment, position, kind: itemKind(kindAndArg), arg: kindAndArg >>> 24 })
+/** A few keys, told from millions of others by two bytes of theirs. */
+class WantedKeys {
+  readonly #words: ReadonlyArray<readonly [number, number, number, number]>
+  readonly #mayBe = new Uint8Array(0x10000)
+
+  constructor(keys: readonly Key[]) {
+    this.#words = keys.map((key) => [word(key, 0), word(key, 1), word(key, 2), word(key, 3)])
+    for (const [k0] of this.#words) this.#mayBe[k0 >>> 16] = 1
   }
+
+  /** Place in the list of the key at word `at` of some items; −1 where it is none of them. */
+  find(items: Uint32Array, at: number): number {
+    if (this.#mayBe[items[at] >>> 16] === 0) return -1
+    return this.#words.findIndex(
+      ([k0, k1, k2, k3]) => items[at] === k0 && items[at + 1] === k1 && items[at + 2] === k2 && items[at + 3] === k3,
+    )
+  }
+}
+
+/**
+ * Items of each of some keys before `end`, oldest first: for keys of URLs and bodies, which have few. Errors, cost: as
+ * `forEachItem`, and memory of what is found.
+ */
+export function historiesOf(log: OpenedLog, end: Position, keys: readonly Key[]): HistoryItem[][] {
+  const found: HistoryItem[][] = keys.map(() => [])
+  forEachItem(log, end, keys, (key, kind, arg, segment, position) => {
+    found[key].push({ kind, arg, segment, position })
+  })
+  return found
 }
 
 const STATE_AFTER: Readonly<Record<number, number>> = {
@@ -65,12 +89,20 @@ export function stateAfter(history: readonly HistoryItem[]): number {
 }
 
 /**
- * Sequence number of the record at a place; of one that a compaction wrote, the last number that was compacted. Cost: a read per record since the mark before it.
- * Errors: LOG_CORRUPT where no record begins there.
+ * Sequence number of the record at a place; of one that a compaction wrote, the last number that was compacted.
+ * Errors, cost: as `numberAt`.
  */
 export function sequenceAt(log: OpenedLog, { segment, position }: Position): number {
   const horizon = horizonOf(log)
   if (horizon !== undefined && comparePositions({ segment, position }, horizon.position) < 0) return horizon.sequence
+  return numberAt(log, { segment, position })
+}
+
+/**
+ * Number of the record at a place, counted from the first of its segment: its sequence number, if no compaction wrote it.
+ * Errors: LOG_CORRUPT where no record begins there. Cost: a read per record since the mark before it.
+ */
+export function numberAt(log: OpenedLog, { segment, position }: Position): number {
   const mark = markBefore(log, segment, position)
   let at = mark?.position ?? 0
   let sequence = mark?.sequence ?? log.segments.find(({ number }) => number === segment)?.header.firstSequence ?? 1

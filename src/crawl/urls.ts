@@ -3,18 +3,12 @@
  *
  * Order: that of the log, each URL where its last word stands. So finished URLs come in the order in which they ended,
  * pending ones in the order in which they were found (or came back), and a listing is the same each time.
- *
- * Invariant: the URL table names exactly one record for each URL; that one, met on the way through VAL, lists it.
  */
 import { type Key, word } from '../base/md5.ts'
-import { type Attempt, type CrawlEvent, type Link, type LinkGroup, standingOf } from '../core/event.ts'
 import { KIND } from '../core/kind.ts'
 import { reasonOf } from '../core/reasons.ts'
-import { depthOf, type State, segmentOf, stateOf, URL_STATE, URL_STATE_NAMES, URL_WORD } from '../core/state.ts'
-import { ITEM_AT, ITEM_WORDS, type Position } from '../log/format.ts'
-import type { OpenedLog } from '../log/opened.ts'
-import { eventOf } from '../shard/link-source.ts'
-import { itemAt } from '../shard/replay.ts'
+import { type State, URL_STATE, URL_STATE_NAMES } from '../core/state.ts'
+import { forEachLastWord, type LastWord } from './last-words.ts'
 import { PageNames } from './page-names.ts'
 import type { PastCrawl } from './reading.ts'
 
@@ -23,7 +17,7 @@ export interface UrlLine {
   readonly url: string
   /** pending, processing, done, failed, refused. */
   readonly state: string
-  /** Why it failed or was refused; null for the others. */
+  /** Why it failed or was refused; of a URL that failed with its host, what is wrong with that. Null for the others. */
   readonly class: string | null
   /** Of the last answer; null where there was none. */
   readonly status: number | null
@@ -45,7 +39,7 @@ export interface UrlFilter {
 
 /**
  * Calls `visit` with each URL that passes the filter. `from` is found only where `wantsFrom` is set: it may cost a read.
- * Errors: LOG_CORRUPT. Cost: KEY once, and VAL where a URL wanted stands; a table search per item.
+ * Errors, cost: as `forEachLastWord`.
  */
 export function forEachUrl(
   crawl: PastCrawl,
@@ -53,107 +47,43 @@ export function forEachUrl(
   wantsFrom: boolean,
   visit: (line: UrlLine) => void,
 ): void {
-  const { logs, cut, state } = crawl
-  const names = new PageNames(logs.events, state)
-  for (const { number } of logs.events.segments) {
-    if (number > cut.position.segment) break
-    const words = logs.events.key(number)
-    const last = number === cut.position.segment ? itemAt(words, cut.position.position) : words.length / ITEM_WORDS
-    const wanted = wantedPositions(state, words, last, number, filter.states)
-    if (wanted.length === 0) continue
-    let next = 0
-    logs.events.scan(
-      number,
-      (record) => {
-        if (record.position !== wanted[next]) return
-        next++
-        const event = eventOf(record, number)
-        forEachLink(event, (link) => {
-          const line = lineOf(state, link, event, number, record.position, filter)
-          if (line !== undefined) visit(wantsFrom ? { ...line, from: fromOf(names, link, event) } : line)
-        })
-      },
-      wanted[0],
-    )
+  const names = new PageNames(crawl.logs.events, crawl.state)
+  forEachLastWord(crawl, { states: filter.states }, (found) => {
+    if (!passes(found, filter)) return
+    visit(lineOf(crawl.state, found, wantsFrom ? fromOf(names, found) : null))
+  })
+}
+
+/** Whether a URL has the class and the form that are wanted; its state is the business of `forEachLastWord`. */
+export function passes(found: LastWord, { class: wanted, match }: UrlFilter): boolean {
+  const isOfClass = wanted === undefined || isClass(classOf(found), wanted) || isClass(hostReasonOf(found), wanted)
+  return isOfClass && (match === undefined || match.test(found.link.url))
+}
+
+export function lineOf(crawlState: State, found: LastWord, from: string | null): UrlLine {
+  const { link, state, depth, attempt, standing } = found
+  const status = attempt?.status ?? standing?.status ?? 0
+  return {
+    url: link.url,
+    state: URL_STATE_NAMES[state],
+    class: classOf(found),
+    status: status === 0 ? null : status,
+    depth,
+    from,
+    attempts: attemptsOf(crawlState, found),
   }
 }
 
-/** Positions of the records of a segment where URLs of these states stand, ascending. */
-function wantedPositions(
-  state: State,
-  words: Uint32Array,
-  itemsEnd: number,
-  segment: number,
-  states: ReadonlySet<number> | undefined,
-): Uint32Array {
-  const { urls } = state
-  let positions = new Uint32Array(1024)
-  let count = 0
-  let before = -1
-  for (let at = 0; at < itemsEnd * ITEM_WORDS; at += ITEM_WORDS) {
-    const position = words[at + ITEM_AT.position]
-    if (position === before) continue
-    const handle = urls.find(words[at], words[at + 1], words[at + 2], words[at + 3])
-    if (handle < 0 || urls.word(handle, URL_WORD.position) !== position) continue
-    const rest = urls.word(handle, URL_WORD.rest)
-    if (segmentOf(rest) !== segment || (states !== undefined && !states.has(stateOf(rest)))) continue
-    if (count === positions.length) {
-      const larger = new Uint32Array(count * 2)
-      larger.set(positions)
-      positions = larger
-    }
-    positions[count++] = position
-    before = position
-  }
-  return positions.subarray(0, count)
+function classOf({ state, standing, record: { event } }: LastWord): string | null {
+  if (state === URL_STATE.refused) return event.kind === KIND.refused ? (reasonOf(event.reason) ?? null) : null
+  if (state !== URL_STATE.failed) return null
+  if (event.kind === KIND.failed || event.kind === KIND.badhost) return reasonOf(event.reason) ?? 'host.bad'
+  return reasonOf(standing?.reason ?? 0) ?? 'host.bad'
 }
 
-/** The links whose place a record can be. */
-function forEachLink(event: CrawlEvent, visit: (link: Link) => void): void {
-  if ('attempt' in event) visit(event.attempt.link)
-  if (event.kind === KIND.claim) return
-  const groups: readonly LinkGroup[] = event.kind === KIND.bulk ? [event.group] : 'groups' in event ? event.groups : []
-  for (const { links } of groups) for (const link of links) visit(link)
-}
-
-function lineOf(
-  state: State,
-  link: Link,
-  event: CrawlEvent,
-  segment: number,
-  position: number,
-  filter: UrlFilter,
-): UrlLine | undefined {
-  const { urls } = state
-  const { key, url } = link
-  const handle = urls.find(word(key, 0), word(key, 1), word(key, 2), word(key, 3))
-  if (handle < 0 || urls.word(handle, URL_WORD.position) !== position) return undefined
-  const rest = urls.word(handle, URL_WORD.rest)
-  const now = stateOf(rest)
-  if (segmentOf(rest) !== segment || (filter.states !== undefined && !filter.states.has(now))) return undefined
-  const reason = classOf(now, event)
-  if (filter.class !== undefined && !isClass(reason, filter.class)) return undefined
-  if (filter.match !== undefined && !filter.match.test(url)) return undefined
-  const status = statusIn(event, key)
-  const attempts = attemptsOf(state, key, now, event)
-  return { url, state: URL_STATE_NAMES[now], class: reason, status, depth: depthOf(rest), from: null, attempts }
-}
-
-/** Of the last answer. */
-function statusIn(event: CrawlEvent, key: Key): number | null {
-  const status = event.kind === KIND.linked ? standingOf(event, key)?.status : attemptIn(event)?.status
-  return status !== undefined && status > 0 ? status : null
-}
-
-function attemptIn(event: CrawlEvent): Attempt | undefined {
-  return 'attempt' in event ? event.attempt : undefined
-}
-
-function classOf(now: number, event: CrawlEvent): string | null {
-  if (now === URL_STATE.refused) return event.kind === KIND.refused ? (reasonOf(event.reason) ?? null) : null
-  if (now !== URL_STATE.failed) return null
-  // A URL that failed with its host stands where it stood before: no record says more of it.
-  return event.kind === KIND.failed ? (reasonOf(event.reason) ?? null) : 'host.bad'
+/** `host.bad` where a URL failed with its host, whatever was wrong with that; else null. */
+export function hostReasonOf({ state, record: { event } }: LastWord): 'host.bad' | null {
+  return state === URL_STATE.failed && event.kind !== KIND.failed ? 'host.bad' : null
 }
 
 /** Whether a class is the one wanted, or of its group: `dns` names `dns.notfound` too. */
@@ -161,50 +91,22 @@ export function isClass(reason: string | null, wanted: string): boolean {
   return reason !== null && (reason === wanted || reason.startsWith(`${wanted}.`))
 }
 
-function attemptsOf(state: State, key: Key, now: number, event: CrawlEvent): number {
-  const [k0, k1, k2, k3] = [word(key, 0), word(key, 1), word(key, 2), word(key, 3)]
-  if (now === URL_STATE.processing) return state.processing.word(state.processing.find(k0, k1, k2, k3), 0) & 0xff
-  if (now === URL_STATE.pending) {
-    const slot = state.waiting.find(k0, k1, k2, k3)
-    return slot < 0 ? 0 : state.waiting.attempts(slot)
+function attemptsOf(crawlState: State, { link, state, attempt, standing }: LastWord): number {
+  const words = wordsOf(link.key)
+  if (state === URL_STATE.processing) return crawlState.processing.word(crawlState.processing.find(...words), 0) & 0xff
+  if (state === URL_STATE.pending) {
+    const slot = crawlState.waiting.find(...words)
+    return slot < 0 ? 0 : crawlState.waiting.attempts(slot)
   }
-  if (event.kind === KIND.linked) return standingOf(event, key)?.attempts ?? 0
-  return attemptIn(event)?.attempts ?? 0
+  return attempt?.attempts ?? standing?.attempts ?? 0
 }
 
-function fromOf(names: PageNames, link: Link, event: CrawlEvent): string | null {
+function wordsOf(key: Key): [number, number, number, number] {
+  return [word(key, 0), word(key, 1), word(key, 2), word(key, 3)]
+}
+
+/** The page on which a URL was found; null for a seed. Cost: a read where it is not kept. */
+export function fromOf(names: PageNames, { link, record: { event } }: LastWord): string | null {
   if (event.kind === KIND.fetched) names.remember(event.attempt.link.key, event.attempt.link.url)
   return link.from === undefined ? null : (names.nameOf(link.from) ?? null)
-}
-
-/** A link that was turned away on discovery: no URL of the crawl. */
-export interface TurnedAwayLink {
-  readonly url: string
-  readonly class: string | null
-  /** Page on which it stands; null for a seed. */
-  readonly from: string | null
-}
-
-/**
- * Links turned away before a place of the log, where the crawl keeps them (`--keep-refused`), in the order in which they
- * were met. Cost: a sequential read of VAL.
- */
-export function forEachTurnedAway(log: OpenedLog, end: Position, visit: (link: TurnedAwayLink) => void): void {
-  for (const { number } of log.segments) {
-    if (number > end.segment) break
-    log.scan(number, (record) => {
-      if (number === end.segment && record.position >= end.position) return
-      if (record.kind !== KIND.fetched && record.kind !== KIND.seeded && record.kind !== KIND.relinked) return
-      const event = eventOf(record, number)
-      if (!('turnedAwayUrls' in event)) return
-      const from = pageOf(event)
-      for (const [reason, url] of event.turnedAwayUrls) visit({ url, class: reasonOf(reason) ?? null, from })
-    })
-  }
-}
-
-/** The page whose links an event holds; null where they are seeds. */
-function pageOf(event: CrawlEvent): string | null {
-  if (event.kind === KIND.fetched) return event.attempt.link.url
-  return event.kind === KIND.relinked ? event.link.url : null
 }

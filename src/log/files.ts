@@ -123,7 +123,10 @@ export class LogFiles {
 
   private makeRoom(): void {
     if (this.open.size < OPEN_FILES_MAX) return
+    const last = valName(this.last?.number ?? 0)
     for (const [name, file] of this.open) {
+      // Its KEY is known as it was when the log was opened; beside a running crawl another VAL may take its name.
+      if (name === last) continue
       file.close()
       this.open.delete(name)
       return

@@ -44,6 +44,17 @@ export function cutAtSequence(log: OpenedLog, sequence: number): Cut {
 }
 
 /**
+ * The place behind the record of a number, counted from the first of its segment, also among those that a compaction wrote;
+ * undefined before the first. Cost: as `cutAtSequence`.
+ */
+export function placeBehind(log: OpenedLog, sequence: number): Position | undefined {
+  const segment = lastSegment(log, ({ header }) => header.firstSequence <= sequence)
+  if (segment === undefined) return undefined
+  const isWithin = (mark: FoundMarkItem): boolean => mark.sequence <= sequence
+  return lastRecord(log, segment, isWithin, (_, number) => number <= sequence).position
+}
+
+/**
  * The cut behind the last record with a time up to `timeMs`. Errors: UNTIL_UNREACHABLE before the first record.
  * Cost: one KEY file, and the records between two marks.
  */

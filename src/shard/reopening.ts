@@ -22,6 +22,8 @@ export const REOPENED_PER_RECORD_MAX = 500
 export interface FailedUrl {
   readonly link: Link
   readonly reason: Reason | undefined
+  /** Of a URL that failed with its host (`host.bad`): what was wrong with the host when it was last found bad. */
+  readonly hostReason: Reason | undefined
 }
 
 /** Keys of the failed URLs, 16 characters each: the table may not be walked while it changes. */
@@ -49,7 +51,9 @@ export function failedUrl(records: Records, state: State, key: Key): FailedUrl |
   const found = linkOf(event, key, segment, position)
   const link = found.depth === depthOf(rest) ? found : { ...found, depth: depthOf(rest) }
   // Of a URL that failed with its host the address still names where its link stands.
-  return { link, reason: event.kind === KIND.failed ? reasonOf(event.reason) : 'host.bad' }
+  if (event.kind === KIND.failed) return { link, reason: reasonOf(event.reason), hostReason: undefined }
+  const host = state.hosts.findKey(keyOf(hostOf(link.url)))
+  return { link, reason: 'host.bad', hostReason: reasonOf(host === 0 ? 0 : state.hosts.get(host, HOST.badReason)) }
 }
 
 /** Records that these failed URLs are pending again, and that their hosts are no longer bad. */
@@ -67,7 +71,9 @@ function clearHost(state: State, id: number, host: string, nowMs: number): Crawl
   if (id === 0) return []
   const events: CrawlEvent[] = []
   if (state.hosts.getMs(id, HOST.badUntilMs) > 0) {
-    events.push({ kind: KIND.badhost, host, reason: 0, untilMs: 0, keys: [], isLast: false })
+    // The reason stays: other URLs that failed with the host may still be asked for by it.
+    const reason = state.hosts.get(id, HOST.badReason)
+    events.push({ kind: KIND.badhost, host, reason, untilMs: 0, keys: [], isLast: false })
   }
   if (state.hosts.get(id, HOST.backoffLevel) > 0) {
     events.push({ kind: KIND.delay, host, reason: 0, untilMs: nowMs, level: 0 })

@@ -113,6 +113,9 @@ test('get asks the page: title, text, elements and attributes, with control char
     { url: url('/target'), found: ['Moved & found'] },
   ])
   assert.equal((await ask('get', url('/'), '--attr', 'href')).code, 2)
+  const binary = await ask('get', url('/bin'), '--title')
+  assert.equal(binary.code, 1)
+  assert.match(binary.stderr, /is application\/octet-stream: neither HTML nor XML/)
   assert.equal((await ask('get', url('/'), '--select', '[[')).code, 2)
 })
 
@@ -130,7 +133,8 @@ test('get and explain of an unknown URL, and get of one without a page, are exit
 
 test('explain tells where a URL was found, by which rule, each attempt, redirects in and out', async () => {
   const [explained] = linesOf(await ask('explain', url('/target'), '--json')) as Array<Record<string, unknown>>
-  assert.deepEqual(Object.keys(explained), ['url', 'state', 'events'])
+  const keys = ['url', 'state', 'events', 'depth', 'linkedFrom', 'robots', 'sameContent']
+  assert.deepEqual(Object.keys(explained), keys)
   const events = explained.events as Array<Record<string, unknown>>
   assert.deepEqual(
     events.map((event) => event.kind),
@@ -143,6 +147,38 @@ test('explain tells where a URL was found, by which rule, each attempt, redirect
   const text = (await ask('explain', url('/moved'))).stdout
   assert.match(text, /found on .*\/\n {4}depth 1, by rule: scope host/)
   assert.match(text, /redirects to .*\/target/)
+})
+
+test('explain names the pages that link to a URL, its robots.txt, where its body is, and what has the same body', async () => {
+  const [front] = linesOf(await ask('explain', url('/'), '--json')) as Array<Record<string, unknown>>
+  const { linkedFrom, robots, sameContent, depth } = front
+  const { pages, ...rest } = linkedFrom as { pages: Array<Record<string, unknown>> }
+  assert.deepEqual(rest, { count: 1, isComplete: true })
+  assert.deepEqual(
+    pages.map(({ url: page, how }) => [page, how]),
+    [[url('/a?x=1'), 'link']],
+  )
+  assert.deepEqual(
+    [(robots as Record<string, unknown>).verdict, depth, sameContent],
+    ['allowed', 0, { count: 0, urls: [] }],
+  )
+  const fetched = (front.events as Array<Record<string, unknown>>).at(-1) ?? {}
+  assert.deepEqual(fetched.bodyAt, fetched.page)
+  assert.match(String(fetched.digest), /^[0-9a-f]{32}$/)
+  const [target] = linesOf(await ask('explain', url('/target'), '--json')) as Array<{ linkedFrom: { pages: object[] } }>
+  assert.equal((target.linkedFrom.pages[0] as { how: string }).how, 'redirect')
+  const [quick] = linesOf(await ask('explain', url('/target'), '--no-links', '--json'))
+  assert.equal(quick.linkedFrom, null)
+  const few = (await ask('explain', url('/a?x=1'), '--links-max', '0')).stdout
+  assert.match(few, /^linked from 1 page\n {4}and 1 more$/m)
+})
+
+test('explain of a URL that the crawl has not says which rule refuses it now', async () => {
+  const denied = await ask('explain', url('/private/y'), '--json')
+  const [{ error }] = linesOf(denied) as Array<{ error: { facts: Record<string, string> } }>
+  assert.deepEqual([denied.code, error.facts.rule], [1, 'robots.denied'])
+  assert.match((await ask('explain', url('/other'))).stderr, /The rules would admit it now/)
+  assert.match((await ask('explain', 'http://outside.test/')).stderr, /By the rules of now it is refused: scope\.host/)
 })
 
 test('the sequence numbers of explain are those of replay: the URL is done from its record on, not before', async () => {
