@@ -2,7 +2,7 @@
  * Checkpoints do not hold up the crawl: the documentation web (docs-web.ts) is crawled with frequent checkpoints and
  * without any, in alternating pairs.
  *
- *     node scripts/checks/no-pause.ts [--pairs 5] [--after 20ms] [--folder DIR]      needs root for nginx
+ *     node scripts/checks/no-pause.ts [--pairs 5] [--after 1ms] [--folder DIR]      needs root for nginx
  *
  * Of each crawl: pages a second, and a second of CPU of the crawl's thread; the longest pause of the loop (perf_hooks,
  * sampled each millisecond); the longest that thread was kept by a checkpoint at once, at its begin or its end, and how
@@ -45,7 +45,7 @@ interface Figures {
 const { values } = parseArgs({
   options: {
     pairs: { type: 'string', default: '5' },
-    after: { type: 'string', default: '20ms' },
+    after: { type: 'string', default: '1ms' },
     folder: { type: 'string', default: tmpdir() },
     // Of the process that crawls: the file of the seeds, and DIR.
     seeds: { type: 'string' },

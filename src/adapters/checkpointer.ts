@@ -26,7 +26,14 @@ class WorkerCheckpointer implements ThreadedCheckpointer {
   private isClosed = false
 
   build(job: CheckpointJob, done: (built: CheckpointBuild) => readonly string[]): void {
-    const worker = new Worker(WORKER_URL, { workerData: job })
+    let worker: Worker
+    try {
+      worker = new Worker(WORKER_URL, { workerData: job })
+    } catch (error) {
+      // No thread can be had: too little memory, or too many threads.
+      setImmediate(() => this.isClosed || done({ kind: 'failed', why: textOf(error) }))
+      return
+    }
     let isDone = false
     const settle = (built: CheckpointBuild): void => {
       if (isDone || this.isClosed) return
@@ -38,7 +45,7 @@ class WorkerCheckpointer implements ThreadedCheckpointer {
     worker.unref()
     worker.on('message', settle)
     worker.on('error', (error) => {
-      settle({ kind: 'failed', why: error instanceof Error ? error.message : String(error) })
+      settle({ kind: 'failed', why: textOf(error) })
     })
     worker.on('exit', () => {
       this.workers.delete(worker)
@@ -50,4 +57,8 @@ class WorkerCheckpointer implements ThreadedCheckpointer {
     this.isClosed = true
     await Promise.all([...this.workers].map((worker) => worker.terminate()))
   }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
