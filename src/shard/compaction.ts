@@ -223,3 +223,9 @@ export function publishGeneration(disk: Disk, directory: string, { from, to, seg
   disk.rename(aside, logDirectory(directory, to))
   disk.syncDirectory(directory)
 }
+
+/** Takes the name back from a generation that does not count. Errors: DISK_FAILED, DISK_DENIED. */
+export function withdrawGeneration(disk: Disk, directory: string, { to }: CompactionPlan): void {
+  disk.rename(logDirectory(directory, to), asideDirectory(directory, to))
+  disk.syncDirectory(directory)
+}

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { zstdCompressSync } from 'node:zlib'
 import { decodeContent } from '../../src/adapters/content.ts'
+import { CrawlError } from '../../src/base/errors.ts'
 import { createState, type State } from '../../src/core/state.ts'
 import { verifyPages } from '../../src/crawl/page-checks.ts'
 import type { Trouble } from '../../src/crawl/trouble.ts'
@@ -60,16 +61,16 @@ const GIVEN: SmallCrawl = {
   segmentBytesMax: 32 * 1024,
 }
 
-function compact(disk: SimulatedDisk, keepMs?: number, store = new SimulatedCheckpoints()): CompactedShard {
-  return compactShard({ disk, random: seeded(1) }, DIRECTORY, {
-    store,
-    stated: undefined,
-    keepMs,
-    wallMs: 0,
-    compress: (bytes) => zstdCompressSync(bytes),
+function optionsOf(store: SimulatedCheckpoints, keepMs?: number) {
+  return {
+    ...{ store, stated: undefined, keepMs, wallMs: 0, segmentBytesMax: 32 * 1024 },
+    compress: (bytes: Uint8Array) => zstdCompressSync(bytes),
     commit: () => {},
-    segmentBytesMax: 32 * 1024,
-  })
+  }
+}
+
+function compact(disk: SimulatedDisk, keepMs?: number, store = new SimulatedCheckpoints()): CompactedShard {
+  return compactShard({ disk, random: seeded(1) }, DIRECTORY, optionsOf(store, keepMs))
 }
 
 function stateOf(disk: SimulatedDisk): State {
@@ -207,4 +208,18 @@ test('the horizon moves with what is to be kept: no record behind it is touched'
   assert.equal(after.sequence, events.sequence)
   assert.equal(stateOf(crawled.disk).digest.toHex(), before.digest.toHex())
   assert.equal(compact(crawled.disk, keepMs).kind, 'nothing')
+})
+
+test('where MANIFEST cannot be replaced the crawl goes on in the old generation, also without a MANIFEST', () => {
+  const { disk } = crawl({ ...GIVEN, untilMs: 900 })
+  const before = stateOf(disk).digest.toHex()
+  const commit = (): void => {
+    throw new CrawlError('DISK_FULL', 'no space left')
+  }
+  const options = optionsOf(new SimulatedCheckpoints())
+  assert.throws(() => compactShard({ disk, random: seeded(1) }, DIRECTORY, { ...options, commit }), /no space left/)
+  assert.equal(generationIn(disk, DIRECTORY, undefined), 0)
+  assert.equal(stateOf(disk).digest.toHex(), before)
+  assert.equal(compact(disk).kind, 'compacted')
+  assertSound(disk, 1)
 })
