@@ -63,6 +63,7 @@ const env: Env = {
       void setImmediate(() => done({ kind: 'addresses', addresses: ['93.184.216.34'], ttlMs: 3_600_000 })),
   },
   decodeContent,
+  checkpointer: { build: (_job, done) => void done({ kind: 'failed', why: 'not here' }) },
   sealer: { rewrite: (_directory, _number, done) => void setImmediate(() => done(new Error('not here'))) },
 }
 
