@@ -1,13 +1,12 @@
 /** Pages to which a shorter way was found: their links are read again from the stored body, without a request. */
 
-import { CrawlError } from '../base/errors.ts'
 import { keyFromWords } from '../base/md5.ts'
 import type { FetchedEvent } from '../core/event.ts'
 import type { Now } from '../core/frontier.ts'
 import { KIND } from '../core/kind.ts'
 import { segmentOf, URL_WORD } from '../core/state.ts'
 import { observe } from './applying.ts'
-import { readEvent } from './link-source.ts'
+import { linkOf, readEvent } from './link-source.ts'
 import { bodyOf, readPage } from './pages.ts'
 import { decodeBody, linksOf } from './reading.ts'
 import type { Shard } from './shard-parts.ts'
@@ -23,14 +22,11 @@ export function relinkNext(shard: Shard, now: Now): void {
     const segment = segmentOf(shard.state.urls.word(handle, URL_WORD.rest))
     const position = shard.state.urls.word(handle, URL_WORD.position)
     const event = readEvent(shard.events, segment, position)
-    if (event.kind !== KIND.fetched) {
-      throw new CrawlError('LOG_CORRUPT', `Segment ${segment}: no page at offset ${position}.`, {
-        segment,
-        offset: position,
-      })
-    }
-    const { attempt, location } = event
-    observe(shard, { kind: 'relink', link: attempt.link, links: linksAgain(shard, event), location }, now)
+    // A page that a repair sent back to be fetched again has nothing to be read again.
+    const page = event.kind === KIND.fetched ? event : undefined
+    const link = linkOf(event, key, segment, position)
+    const links = page === undefined ? [] : linksAgain(shard, page)
+    observe(shard, { kind: 'relink', link, links, location: page?.location ?? '' }, now)
   }
 }
 
