@@ -2,8 +2,7 @@
 import { type ByteReader, MalformedValue } from '../base/bytes.ts'
 import { type Key, keyOf, ZERO_KEY } from '../base/md5.ts'
 import { type Directory, readDirectory, readGroups, readKey } from './encode-links.ts'
-import type { Attempt, ClaimGroup, CrawlEvent, Findings, Link, LostRange, RepairCounts, Stored } from './event.ts'
-import { REPAIR_COUNTS } from './event.ts'
+import type { Attempt, ClaimGroup, CrawlEvent, Findings, Link, Stored } from './event.ts'
 import { KIND } from './kind.ts'
 
 /**
@@ -68,8 +67,6 @@ export function decodeEvent(input: ByteReader, kind: number): CrawlEvent | undef
       return { kind, host: input.latin1(), reason: input.u8(), untilMs: input.u64(), level: input.u8() }
     case KIND.control:
       return { kind, act: input.utf8(), settings: input.utf8() }
-    case KIND.repaired:
-      return { kind, aside: input.utf8(), lost: readList(input, readLostRange), counts: readCounts(input) }
     default:
       throw new MalformedValue(`a record of unknown kind ${kind}`, input.at)
   }
@@ -167,26 +164,4 @@ function readStored(input: ByteReader): Stored | undefined {
     contentType: input.latin1(),
     isTruncated: (flags & 2) !== 0,
   }
-}
-
-function readLostRange(input: ByteReader): LostRange {
-  const place = { log: input.u8(), segment: input.varint(), offset: input.varint(), bytes: input.varint() }
-  const records = input.varint()
-  const numbers = { fromSequence: input.varint(), toSequence: input.varint() }
-  return {
-    ...place,
-    records: records === 0 ? undefined : records - 1,
-    ...numbers,
-    fromMs: input.u64(),
-    toMs: input.u64(),
-  }
-}
-
-/** Counts this version does not know are passed over. */
-function readCounts(input: ByteReader): RepairCounts {
-  const values = readList(input, (i) => i.varint())
-  return Object.fromEntries(REPAIR_COUNTS.map((name, i) => [name, values[i] ?? 0])) as Record<
-    (typeof REPAIR_COUNTS)[number],
-    number
-  >
 }

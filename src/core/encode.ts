@@ -13,11 +13,9 @@ import type {
   Findings,
   LinkGroup,
   RelinkedEvent,
-  RepairedEvent,
   SeededEvent,
   Stored,
 } from './event.ts'
-import { REPAIR_COUNTS } from './event.ts'
 import { KIND } from './kind.ts'
 
 /**
@@ -87,8 +85,6 @@ export function encodeEvent(out: ByteWriter, start: number, event: CrawlEvent): 
     case KIND.control:
       out.utf8(event.act)
       return out.utf8(event.settings)
-    case KIND.repaired:
-      return writeRepaired(out, event)
     default:
       assert.fail('an event of no kind')
   }
@@ -175,24 +171,6 @@ function writeRobots(out: ByteWriter, event: Extract<CrawlEvent, { kind: typeof 
   out.u32(event.delayMs)
   out.u8(event.attempts)
   out.bytes(event.body)
-}
-
-function writeRepaired(out: ByteWriter, { aside, lost, counts }: RepairedEvent): void {
-  out.utf8(aside)
-  out.varint(lost.length)
-  for (const range of lost) {
-    out.u8(range.log)
-    out.varint(range.segment)
-    out.varint(range.offset)
-    out.varint(range.bytes)
-    out.varint(range.records === undefined ? 0 : range.records + 1)
-    out.varint(range.fromSequence)
-    out.varint(range.toSequence)
-    out.u64(range.fromMs)
-    out.u64(range.toMs)
-  }
-  out.varint(REPAIR_COUNTS.length)
-  for (const name of REPAIR_COUNTS) out.varint(counts[name])
 }
 
 function writeFindings(out: ByteWriter, findings: Findings): void {

@@ -234,55 +234,6 @@ export interface RelinkedEvent extends Findings {
   readonly link: Link
 }
 
-/** A stretch of a log in which no valid record was left. */
-export interface LostRange {
-  /** 1 = events, 2 = pages. */
-  readonly log: number
-  readonly segment: number
-  /** In VAL of the log as it was. */
-  readonly offset: number
-  /** 0 where it is not known how much is missing. */
-  readonly bytes: number
-  /** Undefined where it is not known. */
-  readonly records: number | undefined
-  /** Sequence numbers of the first and the last of them; 0 = not known. */
-  readonly fromSequence: number
-  readonly toSequence: number
-  /** Times of the last record before and the first behind; 0 where there is none. */
-  readonly fromMs: number
-  readonly toMs: number
-}
-/** What a repair counted. In this order on disk since v1; more may follow. */
-export const REPAIR_COUNTS = [
-  /** Final before, pending again: their outcomes or their pages are gone. */
-  'urls',
-  /** Outcomes whose stored page is gone. */
-  'pages',
-  /** URLs known only by links that are gone; found again when the pages they stood on are. */
-  'forgotten',
-  /** Hosts whose address, robots.txt, delay or badness is asked for again. */
-  'hostFacts',
-  /** Records of settings that are gone. */
-  'settings',
-  /** Seed sources read again. */
-  'seeds',
-  /** Checkpoints given up. */
-  'checkpoints',
-] as const
-export type RepairCounts = Readonly<Record<(typeof REPAIR_COUNTS)[number], number>>
-
-/** `verify --repair` wrote the log before it anew, from the records that were left. */
-export interface RepairedEvent {
-  readonly kind: typeof KIND.repaired
-  /** Where the damaged files are kept, relative to DIR. */
-  readonly aside: string
-  /** In the order of the log; at most `LOST_RANGES_MAX`. */
-  readonly lost: readonly LostRange[]
-  readonly counts: RepairCounts
-}
-/** Ranges in one `repaired` record: far below the 4 MiB of a record. */
-export const LOST_RANGES_MAX = 10_000
-
 export type CrawlEvent =
   | OpenEvent
   | CloseEvent
@@ -301,7 +252,6 @@ export type CrawlEvent =
   | DelayEvent
   | ControlEvent
   | RelinkedEvent
-  | RepairedEvent
 
 export const NO_FINDINGS: Findings = {
   groups: [],
