@@ -10,11 +10,13 @@ import {
   fstatSync,
   fsyncSync,
   ftruncateSync,
+  linkSync,
   mkdirSync,
   openSync,
   readdirSync,
   readSync,
   renameSync,
+  rmdirSync,
   statfsSync,
   statSync,
   unlinkSync,
@@ -174,6 +176,15 @@ function remove(path: string): void {
   }
 }
 
+function removeDirectory(path: string): void {
+  for (const name of list(path)) remove(`${path}/${name}`)
+  try {
+    rmdirSync(path)
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw diskError(error, path)
+  }
+}
+
 function freeBytes(path: string): number {
   return attempt(path, () => {
     const { bavail, bsize } = statfsSync(path)
@@ -192,7 +203,9 @@ export const nodeDisk: Disk = {
   exists,
   makeDirectory,
   rename: (from, to) => attempt(from, () => renameSync(from, to)),
+  link: (from, to) => attempt(from, () => linkSync(from, to)),
   remove,
+  removeDirectory,
   syncDirectory,
   freeBytes,
 }

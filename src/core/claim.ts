@@ -297,8 +297,19 @@ function neverAdmitted(bulk: OpenBulk, link: Link): CrawlError {
   )
 }
 
+/** The same of a link; one that was never admitted is told when its turn comes. */
+function isQueuedAt(state: State, { key }: Link, position: number, place: number): boolean {
+  const handle = state.urls.findKey(key)
+  return handle < 0 || isQueuedHere(state, handle, state.urls.word(handle, URL_WORD.rest), { position, place })
+}
+
 /** Whether this bulk is where the URL waits to be claimed: not one it has left since, by a retry or a gathering. */
-function isQueuedHere(state: State, handle: number, rest: number, bulk: OpenBulk): boolean {
+function isQueuedHere(
+  state: State,
+  handle: number,
+  rest: number,
+  bulk: { readonly position: number; readonly place: number },
+): boolean {
   return (
     stateOf(rest) === URL_STATE.pending &&
     (rest & URL_WAITING) === 0 &&
@@ -355,11 +366,17 @@ function chooseBulk(picking: Picking, count: number): number {
 function openBulk(picking: Picking, id: number, position: number, place: number, arg: number): OpenBulk {
   const { frontier, source, state } = picking
   const links = recall(frontier, id, position, place) ?? source.bulk(place >>> 16, position, place & 0xffff)
+  // Only what waits is mixed: links that have left the bulk, or that a compaction left out, cost no random number.
+  const mixed = (): Link[] =>
+    shuffled(
+      links.filter((link) => isQueuedAt(state, link, position, place)),
+      source,
+    )
   const open: OpenBulk = {
     position,
     place,
     drained: arg,
-    links: state.settings.order === 'random' ? shuffled(links, source) : links,
+    links: state.settings.order === 'random' ? mixed() : links,
     next: 0,
   }
   setOpen(frontier, id, open)

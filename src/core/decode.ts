@@ -2,14 +2,28 @@
 import { type ByteReader, MalformedValue } from '../base/bytes.ts'
 import { type Key, keyOf, ZERO_KEY } from '../base/md5.ts'
 import { type Directory, readDirectory, readGroups, readKey } from './encode-links.ts'
-import type { Attempt, ClaimGroup, CrawlEvent, Findings, Link, Stored } from './event.ts'
-import { KIND } from './kind.ts'
+import type { Attempt, ClaimGroup, CrawlEvent, Findings, Link, Standing, Stored } from './event.ts'
+import { COMPACTED, KIND } from './kind.ts'
 
 /**
  * @param input reader over the whole record, placed at its body
+ * @param flags of the record
  * @returns undefined for kinds that are the log's own (segment, mark)
  */
-export function decodeEvent(input: ByteReader, kind: number): CrawlEvent | undefined {
+export function decodeEvent(input: ByteReader, kind: number, flags = 0): CrawlEvent | undefined {
+  const event = decodeBody(input, kind)
+  if ((flags & COMPACTED) === 0) return event
+  switch (event?.kind) {
+    case KIND.bulk:
+    case KIND.fetched:
+    case KIND.failed:
+    case KIND.refused:
+      return { ...event, isCompacted: true }
+  }
+  return event
+}
+
+function decodeBody(input: ByteReader, kind: number): CrawlEvent | undefined {
   switch (kind) {
     case KIND.segment:
     case KIND.mark:
@@ -33,6 +47,7 @@ export function decodeEvent(input: ByteReader, kind: number): CrawlEvent | undef
     case KIND.relinked:
     case KIND.refused:
     case KIND.reopened:
+    case KIND.linked:
       return decodeWithLinks(input, kind, readDirectory(input))
     case KIND.claim:
       return { kind, groups: readList(input, readClaimGroup) }
@@ -67,6 +82,8 @@ export function decodeEvent(input: ByteReader, kind: number): CrawlEvent | undef
       return { kind, host: input.latin1(), reason: input.u8(), untilMs: input.u64(), level: input.u8() }
     case KIND.control:
       return { kind, act: input.utf8(), settings: input.utf8() }
+    case KIND.hosts:
+      return { kind, hosts: readList(input, (i) => ({ host: i.latin1(), hasAnswered: i.u8() !== 0 })) }
     default:
       throw new MalformedValue(`a record of unknown kind ${kind}`, input.at)
   }
@@ -102,6 +119,13 @@ function decodeWithLinks(input: ByteReader, kind: number, directory: Directory):
     }
     case KIND.reopened:
       return { kind, groups: readGroups(input, directory) }
+    case KIND.linked: {
+      const standings = readList(input, readStanding)
+      const groups = readGroups(input, directory)
+      const count = groups.reduce((sum, { links }) => sum + links.length, 0)
+      if (count !== standings.length) throw new MalformedValue('not one standing for each link', input.at)
+      return { kind, standings, groups }
+    }
   }
   return undefined
 }
@@ -125,6 +149,17 @@ function readList<T>(input: ByteReader, readOne: (input: ByteReader) => T): T[] 
   const list: T[] = []
   for (let i = 0; i < count; i++) list.push(readOne(input))
   return list
+}
+
+function readStanding(input: ByteReader): Standing {
+  return {
+    what: input.u8(),
+    attempts: input.u8(),
+    deaths: input.u8(),
+    status: input.u16(),
+    reason: input.u8(),
+    dueMs: input.varint(),
+  }
 }
 
 function readClaimGroup(input: ByteReader): ClaimGroup {

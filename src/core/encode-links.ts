@@ -39,7 +39,7 @@ export function writeDirectory(out: ByteWriter, owner: Key | undefined, groups: 
   for (const group of groups) {
     out.u8(group.isPreferred ? GROUP_PREFERRED : 0)
     out.latin1(group.host)
-    const bulkCount = Math.ceil(group.links.length / BULK_LINKS_MAX)
+    const bulkCount = bulksOf(group.links)
     out.varint(bulkCount)
     for (let i = 0; i < bulkCount; i++) {
       entries.push(out.at)
@@ -48,6 +48,11 @@ export function writeDirectory(out: ByteWriter, owner: Key | undefined, groups: 
     }
   }
   return entries
+}
+
+/** A group without links is one empty bulk: a compacted queue keeps it. */
+function bulksOf(links: readonly Link[]): number {
+  return Math.max(1, Math.ceil(links.length / BULK_LINKS_MAX))
 }
 
 /** Writes the bulks and fills the directory's entries. `start` is the record's start in `out`. */
@@ -60,7 +65,8 @@ export function writeBulks(
 ): void {
   let next = 0
   for (const { host, links } of groups) {
-    for (let from = 0; from < links.length; from += BULK_LINKS_MAX) {
+    for (let bulk = 0; bulk < bulksOf(links); bulk++) {
+      const from = bulk * BULK_LINKS_MAX
       const to = Math.min(from + BULK_LINKS_MAX, links.length)
       const at = out.at
       writeBulk(out, host, links, from, to, owner)

@@ -4,13 +4,16 @@
  */
 import assert from 'node:assert/strict'
 import type { ByteWriter } from '../base/bytes.ts'
-import { ZERO_KEY } from '../base/md5.ts'
+import { type Key, ZERO_KEY } from '../base/md5.ts'
 import { writeBulks, writeDirectory } from './encode-links.ts'
 import type {
   Attempt,
+  BulkEvent,
   CrawlEvent,
   FetchedEvent,
   Findings,
+  HostsEvent,
+  LinkedEvent,
   LinkGroup,
   RelinkedEvent,
   SeededEvent,
@@ -36,7 +39,7 @@ export function encodeEvent(out: ByteWriter, start: number, event: CrawlEvent): 
     case KIND.seeded:
       return withLinks(out, start, undefined, event.groups, event, () => writeSeeded(out, event))
     case KIND.bulk:
-      return withLinks(out, start, undefined, [event.group], undefined, () => out.u8(event.replaced))
+      return withLinks(out, start, commonOwner(event), [event.group], undefined, () => out.u8(event.replaced))
     case KIND.claim:
       return writeClaim(out, event)
     case KIND.void:
@@ -85,6 +88,10 @@ export function encodeEvent(out: ByteWriter, start: number, event: CrawlEvent): 
     case KIND.control:
       out.utf8(event.act)
       return out.utf8(event.settings)
+    case KIND.hosts:
+      return writeHosts(out, event)
+    case KIND.linked:
+      return withLinks(out, start, undefined, event.groups, undefined, () => writeStandings(out, event))
     default:
       assert.fail('an event of no kind')
   }
@@ -103,6 +110,32 @@ function withLinks(
   writeFields()
   writeBulks(out, start, entries, owner, groups)
   if (findings !== undefined) writeFindings(out, findings)
+}
+
+/** The page on which all links of a compacted bulk were found: named once, not with each. */
+function commonOwner({ isCompacted, group: { links } }: BulkEvent): Key | undefined {
+  const owner = links[0]?.from
+  return isCompacted && links.every(({ from }) => from === owner) ? owner : undefined
+}
+
+function writeHosts(out: ByteWriter, { hosts }: HostsEvent): void {
+  out.varint(hosts.length)
+  for (const { host, hasAnswered } of hosts) {
+    out.latin1(host)
+    out.u8(hasAnswered ? 1 : 0)
+  }
+}
+
+function writeStandings(out: ByteWriter, { standings }: LinkedEvent): void {
+  out.varint(standings.length)
+  for (const { what, attempts, deaths, status, reason, dueMs } of standings) {
+    out.u8(what)
+    out.u8(attempts)
+    out.u8(deaths)
+    out.u16(status)
+    out.u8(reason)
+    out.varint(dueMs)
+  }
 }
 
 function writeSeeded(out: ByteWriter, event: SeededEvent): void {

@@ -37,6 +37,11 @@ export interface LinkGroup {
 /** Links per bulk, at most: two reads a bulk are 16 per 1,000 URLs claimed; one page's links to its own host mostly fit. */
 export const BULK_LINKS_MAX = 128
 
+/** What a compaction wrote: its items tell a URL's whole life (`COMPACTED` in kind.ts). */
+export interface Compacted {
+  readonly isCompacted?: true
+}
+
 /** What a page said of other URLs, beside the links it admitted. */
 export interface Findings {
   /** New links, admitted, in order of discovery within each host. */
@@ -116,10 +121,11 @@ export interface SeededEvent extends Findings {
   /** No line of the source is left. */
   readonly isLast: boolean
 }
-export interface BulkEvent {
+export interface BulkEvent extends Compacted {
   readonly kind: typeof KIND.bulk
-  /** Bulks at the tail of the host's queue that this one replaces, 1 … 127. */
+  /** Bulks at the tail of the host's queue that this one replaces, 1 … 127; 0 in a compacted log. */
   readonly replaced: number
+  /** At least one link; in a compacted log perhaps none, since queues keep their bulks. */
   readonly group: LinkGroup
 }
 export interface ClaimEvent {
@@ -142,14 +148,14 @@ export interface VoidEvent {
   /** Keys of the hosts whose robots.txt was being fetched. */
   readonly asking: readonly Key[]
 }
-export interface FetchedEvent extends Findings {
+export interface FetchedEvent extends Findings, Compacted {
   readonly kind: typeof KIND.fetched
   readonly attempt: Attempt
   readonly stored: Stored | undefined
   /** Target of a redirect, as canonical URL; ''. */
   readonly location: string
 }
-export interface FailedEvent {
+export interface FailedEvent extends Compacted {
   readonly kind: typeof KIND.failed
   readonly attempt: Attempt
   readonly reason: number
@@ -161,7 +167,7 @@ export interface RetryEvent {
   readonly reason: number
   readonly dueMs: number
 }
-export interface RefusedEvent {
+export interface RefusedEvent extends Compacted {
   readonly kind: typeof KIND.refused
   readonly reason: number
   readonly groups: readonly LinkGroup[]
@@ -234,6 +240,65 @@ export interface RelinkedEvent extends Findings {
   readonly link: Link
 }
 
+/** A host as a compaction names it. */
+export interface KnownHost {
+  readonly host: string
+  /** Some address of it accepted a connection once. */
+  readonly hasAnswered: boolean
+}
+export interface HostsEvent {
+  readonly kind: typeof KIND.hosts
+  readonly hosts: readonly KnownHost[]
+}
+
+/** What becomes of a link in a `linked` record. On disk. Never renumber. */
+export const STANDING = {
+  /** Nothing more: a claim follows. */
+  plain: 0,
+  /** It waits, or waited when it was claimed. */
+  waits: 1,
+  /** It failed with its host (host.bad). */
+  failed: 2,
+} as const
+
+/** Where the URL of a link stands that is in no queue. */
+export interface Standing {
+  /** One of `STANDING`. */
+  readonly what: number
+  /** Requests made for it so far. */
+  readonly attempts: number
+  /** Deaths at which it was in flight. */
+  readonly deaths: number
+  /** Not before; 0 = at once. */
+  readonly dueMs: number
+  /** Of its last attempt: status (0 = no answer) and reason number (0 = none). */
+  readonly status: number
+  readonly reason: number
+}
+export interface LinkedEvent {
+  readonly kind: typeof KIND.linked
+  readonly groups: readonly LinkGroup[]
+  /** One for each link of the groups, in their order. */
+  readonly standings: readonly Standing[]
+}
+
+/** Where a URL stands by a `linked` record; undefined where it is not in it. Cost: a look at each of its links. */
+export function standingOf({ groups, standings }: LinkedEvent, key: Key): Standing | undefined {
+  let next = 0
+  for (const { links } of groups) {
+    for (const link of links) {
+      if (link.key === key) return standings[next]
+      next++
+    }
+  }
+  return undefined
+}
+
+/** Links of a `linked` record, at most: one of them is found by reading them all. */
+export const LINKED_LINKS_MAX = 128
+/** Hosts of a `hosts` record, at most: one of them is found by reading them all. */
+export const KNOWN_HOSTS_MAX = 64
+
 export type CrawlEvent =
   | OpenEvent
   | CloseEvent
@@ -252,6 +317,8 @@ export type CrawlEvent =
   | DelayEvent
   | ControlEvent
   | RelinkedEvent
+  | HostsEvent
+  | LinkedEvent
 
 export const NO_FINDINGS: Findings = {
   groups: [],

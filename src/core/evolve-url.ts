@@ -7,8 +7,9 @@
  *                └────────────────reopened────────────────────┘
  */
 import { CrawlError } from '../base/errors.ts'
+import { keyFromWords } from '../base/md5.ts'
 import { mixProcessing, mixUrl, mixWaiting } from './digest-entries.ts'
-import type { EventAt } from './event.ts'
+import { type EventAt, standingOf } from './event.ts'
 import { HOST, HOST_FLAG } from './hosts.ts'
 import { KIND } from './kind.ts'
 import { isAnswerReason, REASONS } from './reasons.ts'
@@ -86,6 +87,9 @@ export function applyUrlItem(
         (rest & ~0xff00) | (Math.min(arg, depthOf(rest)) << 8) | URL_RELINK,
         -1,
       )
+    case KIND.waits:
+      if (now !== URL_STATE.pending || rest & URL_WAITING) break
+      return wait(state, k0, k1, k2, k3, handle, arg, segment, position, eventAt)
     case KIND.relinked:
       return relinked(state, k0, k1, k2, k3, handle, rest)
   }
@@ -224,6 +228,30 @@ function giveBack(
   } else {
     deaths += arg
   }
+  state.waiting.add(state.hosts, state.host, k0, k1, k2, k3, attempts, deaths, dueMs)
+  mixWaiting(state.digest, k0, k1, k2, k3, attempts, deaths, dueMs)
+  state.digest.add()
+  const depth = depthOf(state.urls.word(handle, URL_WORD.rest))
+  move(state, k0, k1, k2, k3, handle, packUrl(segment, depth, URL_WAITING, URL_STATE.pending), position)
+}
+
+/** A compacted log says that a pending URL waits, and what it waited through. */
+function wait(
+  state: State,
+  k0: number,
+  k1: number,
+  k2: number,
+  k3: number,
+  handle: number,
+  attempts: number,
+  segment: number,
+  position: number,
+  eventAt: EventAt,
+): void {
+  const event = eventAt(segment, position)
+  const standing = event.kind === KIND.linked ? standingOf(event, keyFromWords(k0, k1, k2, k3)) : undefined
+  if (standing === undefined) throw contradiction(segment, position, KIND.waits, `of a record of kind ${event.kind}`)
+  const { deaths, dueMs } = standing
   state.waiting.add(state.hosts, state.host, k0, k1, k2, k3, attempts, deaths, dueMs)
   mixWaiting(state.digest, k0, k1, k2, k3, attempts, deaths, dueMs)
   state.digest.add()

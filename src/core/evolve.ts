@@ -11,6 +11,7 @@ import { mixContent, mixScope, mixSeeds, mixSettings } from './digest-entries.ts
 import type { EventAt } from './event.ts'
 import { addBulk, applyHostItem, dropBulk, enterHost, leaveHost } from './evolve-host.ts'
 import { applyUrlItem } from './evolve-url.ts'
+import { HOST_FLAG } from './hosts.ts'
 import { KIND } from './kind.ts'
 import type { Settings } from './settings.ts'
 import type { State } from './state.ts'
@@ -75,9 +76,14 @@ function applyItem(
     case KIND.relinked:
     case KIND.shorter:
     case KIND.relink:
+    case KIND.waits:
       return applyUrlItem(state, k0, k1, k2, k3, kind, arg, segment, position, eventAt)
     case KIND.host:
       return enterHost(state, k0, k1, k2, k3, segment, position)
+    case KIND.hosts:
+      enterHost(state, k0, k1, k2, k3, segment, position)
+      if (arg === 1) state.hosts.setFlag(state.host, HOST_FLAG.answered, true)
+      return
     case KIND.bulk:
       enterHost(state, k0, k1, k2, k3, segment, position)
       return addBulk(state, arg, segment, position)

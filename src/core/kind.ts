@@ -60,7 +60,19 @@ export const KIND = {
   scoped: 32,
   /** Item only: robots.txt of this host is being fetched; argument 0 = over http, 1 = over https, 2 = both given back. */
   asked: 33,
+  /** In compacted segments: hosts in the order of their ids, so that ids stay. Item: argument 1 = has answered. */
+  hosts: 34,
+  /** In compacted segments: links that stand in no queue, since their URLs wait, are in flight, or failed with their host. */
+  linked: 35,
+  /** Item only: a pending URL waits, argument = attempts made; all else of it stands in its `linked` record. */
+  waits: 36,
 } as const
 
 /** The greatest kind this version knows. */
-export const KIND_MAX = 33
+export const KIND_MAX = 36
+
+/**
+ * Flag of a record: a compaction wrote it. An outcome then tells a URL's whole life, so its items begin with `enqueue`.
+ * On disk since kinds 34 to 36 are.
+ */
+export const COMPACTED = 1

@@ -12,10 +12,14 @@ export interface Disk {
   exists(path: string): boolean
   /** Makes a directory and its parents; no error where it exists. */
   makeDirectory(path: string): void
-  /** Atomic replacement; durable only after `syncDirectory` of the parent. */
+  /** Atomic replacement, of a directory too where `to` is none; durable only after `syncDirectory` of the parent. */
   rename(from: string, to: string): void
+  /** A second name for a file, on the same file system; durable only after `syncDirectory`. `to` must not exist. */
+  link(from: string, to: string): void
   /** No error where it does not exist. */
   remove(path: string): void
+  /** Removes a directory of files, file by file: no error where it does not exist. Not atomic. */
+  removeDirectory(path: string): void
   /** Makes the names in a directory durable: on ext4 a new file's name is not, otherwise. */
   syncDirectory(path: string): void
   /** Bytes a writer may still use on the file system that holds `path`. */

@@ -83,7 +83,8 @@ export function chainSegments(
     if (header.number !== number) report(stranger(number, 'its first record is that of another segment'))
     if (header.role !== files.role) report(stranger(number, 'it belongs to a log of another kind'))
     if (before === undefined) {
-      if (header.beforeValBytes !== 0) report(missing(number - 1, number))
+      // Compacted segments stand for all before them: they state no predecessor, whatever their numbers.
+      if (header.beforeValBytes !== 0 || (number > 1 && header.generation === 0)) report(missing(number - 1, number))
     } else if (number === before.number + 1) checkSuccession(before, segment, report)
     files.segments.push(segment)
     before = segment

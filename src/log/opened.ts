@@ -163,6 +163,11 @@ export class OpenedLog {
     return this.files.last?.header
   }
 
+  /** That of the first segment: segments that a compaction left as they were state an earlier one. */
+  get generation(): number {
+    return this.files.segments[0]?.header.generation ?? 0
+  }
+
   /**
    * The KEY of a segment as words, six an item.
    *

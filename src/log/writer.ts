@@ -316,6 +316,13 @@ export class LogWriter extends WrittenLog {
     this.items.append(items, this.recent.base + this.recordStart)
   }
 
+  /** Ends the segment: all so far is written and synced, the next record is in another one. */
+  seal(timeMs: number): void {
+    assert(this.recordStart < 0, 'a record is open')
+    if (this.failure !== undefined || this.isClosed) throw this.refusal()
+    this.rollNow(timeMs)
+  }
+
   private rollNow(timeMs: number): void {
     this.write()
     this.syncNow()

@@ -42,6 +42,11 @@ export abstract class WrittenLog {
     return this.active.segment.header
   }
 
+  /** That of the first segment: segments that a compaction left as they were state an earlier one. */
+  get generation(): number {
+    return this.files.segments[0]?.header.generation ?? 0
+  }
+
   /**
    * Reads a record: from the batch, from the last bytes written (8 MiB) or from its file.
    *

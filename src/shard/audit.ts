@@ -6,9 +6,10 @@
  * up on the way. What an entry is made of is said in FORMAT-EVENTS.md, and here a second time.
  */
 import { type Key, keyOf, word } from '../base/md5.ts'
-import type { CrawlEvent, Findings, Link, LinkGroup } from '../core/event.ts'
+import type { CrawlEvent, Findings, Link, LinkedEvent, LinkGroup } from '../core/event.ts'
 import { KIND } from '../core/kind.ts'
 import { REASONS } from '../core/reasons.ts'
+import { hostOf } from '../core/url.ts'
 import { comparePositions, type Position } from '../log/format.ts'
 import type { OpenedLog } from '../log/opened.ts'
 import { mixText, StateDigest } from '../tables/digest.ts'
@@ -117,6 +118,7 @@ class Auditor {
       case KIND.fetched:
         return this.#fetched(event)
       case KIND.failed:
+        if (event.isCompacted) this.#admitEnded(event.attempt.link)
         return this.#ended(event.attempt.link.key, S.failed, event.reason)
       case KIND.retry:
         return this.#retried(event)
@@ -128,6 +130,7 @@ class Auditor {
   #takeRarer(event: CrawlEvent): void {
     switch (event.kind) {
       case KIND.refused:
+        if (event.isCompacted) this.#links(event.groups)
         for (const { links } of event.groups) for (const { key } of links) this.#ended(key, S.refused, 0)
         return
       case KIND.reopened:
@@ -155,6 +158,35 @@ class Auditor {
       }
       case KIND.robots:
         return this.#robots(event)
+      case KIND.hosts:
+        for (const { host, hasAnswered } of event.hosts) {
+          const at = this.#host(keyOf(host))
+          if (hasAnswered) this.#setFlag(at, FLAG.answered)
+        }
+        return
+      case KIND.linked:
+        return this.#linked(event)
+    }
+  }
+
+  /** A URL whose end a compaction kept, and nothing else of it: it is admitted here. */
+  #admitEnded(link: Link): void {
+    const host = hostOf(link.url)
+    this.#links([{ host, hostKey: keyOf(host), isPreferred: false, links: [link] }])
+  }
+
+  #linked({ groups, standings }: LinkedEvent): void {
+    this.#links(groups)
+    const links = groups.flatMap((group) => group.links)
+    for (const [i, { what, attempts, deaths, dueMs }] of standings.entries()) {
+      const at = this.#at(links[i].key)
+      if (what === 2) this.#ended(links[i].key, S.failed, 0)
+      if (what !== 1) continue
+      this.#set(at, U.waits, 1)
+      this.#set(at, U.attempts, attempts)
+      this.#set(at, U.deaths, deaths)
+      this.#set(at, U.dueLow, dueMs % LOW)
+      this.#set(at, U.dueHigh, Math.floor(dueMs / LOW))
     }
   }
 
@@ -172,6 +204,7 @@ class Auditor {
 
   #fetched(event: Extract<CrawlEvent, { kind: typeof KIND.fetched }>): void {
     const { attempt, stored } = event
+    if (event.isCompacted) this.#admitEnded(attempt.link)
     this.#ended(attempt.link.key, S.done, 0)
     const host = this.#get(this.#at(attempt.link.key), U.host)
     this.#setFlag(host, FLAG.answered)

@@ -13,7 +13,7 @@ import { comparePositions, ITEM_AT, ITEM_WORDS, itemKind, KIND, type Position } 
 import { decodeMark, type Mark } from '../log/mark.ts'
 import type { OpenedLog } from '../log/opened.ts'
 import { imageBytesOf, readImage, writeImage } from './image.ts'
-import type { ImageFacts } from './image-facts.ts'
+import type { ImageFacts, ImagePlace } from './image-facts.ts'
 import { checkpointsToKeep } from './kept-checkpoints.ts'
 import type { OpenedShard } from './opening.ts'
 import { itemAt } from './replay.ts'
@@ -55,7 +55,15 @@ export function saveCheckpoint(shard: Shard, store: CheckpointStore, options: Sa
     return skipped(`an image of ${bytes} bytes takes too long to write`)
   try {
     if (env.disk.freeBytes(directory) < bytes + state.settings.freeBytesMin) return skipped('the disk is nearly full')
-    const checkpoint = writeCheckpoint(shard, store)
+    const { events, clock } = shard
+    const place = {
+      shard: events.header.shard,
+      generation: events.generation,
+      position: events.synced,
+      sequence: events.sequence - 1,
+      timeMs: clock.lastRecordMs,
+    }
+    const checkpoint = writeCheckpoint(state, env.disk, directory, place, store, env.clock.wallMs())
     tidy(env.disk, directory, store, checkpoint, options.imagesBytesMax ?? CHECKPOINT_BYTES_MAX)
     return { kind: 'saved', checkpoint }
   } catch (error) {
@@ -68,17 +76,45 @@ function skipped(why: string): SaveResult {
   return { kind: 'skipped', why }
 }
 
-function writeCheckpoint({ state, events, env, directory, clock }: Shard, store: CheckpointStore): Checkpoint {
-  const { shard, generation } = events.header
-  const sequence = events.sequence - 1
+/** Image, its name, then the row. Errors: DISK_FULL, DISK_FAILED. */
+function writeCheckpoint(
+  state: State,
+  disk: Disk,
+  directory: string,
+  place: ImagePlace,
+  store: CheckpointStore,
+  createdMs: number,
+): Checkpoint {
+  const { shard, position, sequence } = place
   const path = `${IMAGES}/${sequence}.img`
-  env.disk.makeDirectory(`${directory}/${IMAGES}`)
-  const place = { shard, generation, position: events.synced, sequence, timeMs: clock.lastRecordMs }
-  const { digest, bytes, checksum, timeMs } = writeImage(state, env.disk, `${directory}/${path}`, place)
-  const createdMs = env.clock.wallMs()
-  const checkpoint = { shard, ...place.position, sequence, timeMs, digest, path, bytes, checksum, createdMs }
+  disk.makeDirectory(`${directory}/${IMAGES}`)
+  const { digest, bytes, checksum, timeMs } = writeImage(state, disk, `${directory}/${path}`, place)
+  const checkpoint = { shard, ...position, sequence, timeMs, digest, path, bytes, checksum, createdMs }
   store.addCheckpoint(checkpoint)
   return checkpoint
+}
+
+/**
+ * Saves the first checkpoint of a new generation; those of the one before are forgotten, since they name other places.
+ * Never throws for disk or store. Cost: as `saveCheckpoint`.
+ */
+export function renewCheckpoints(
+  state: State,
+  disk: Disk,
+  directory: string,
+  place: ImagePlace,
+  store: CheckpointStore,
+  createdMs: number,
+): SaveResult {
+  try {
+    store.prune(place.shard, new Set())
+    const checkpoint = writeCheckpoint(state, disk, directory, place, store, createdMs)
+    tidy(disk, directory, store, checkpoint, CHECKPOINT_BYTES_MAX)
+    return { kind: 'saved', checkpoint }
+  } catch (error) {
+    if (!(error instanceof CrawlError)) throw error
+    return skipped(error.message)
+  }
 }
 
 /**
@@ -175,7 +211,7 @@ function tryCheckpoint(
 function compareFacts(facts: ImageFacts, checkpoint: Checkpoint, log: OpenedLog): string | undefined {
   const crawlId = Buffer.from(log.header?.crawlId ?? []).toString('hex')
   if (facts.crawlId !== crawlId) return 'crawl'
-  if (facts.generation !== log.header?.generation) return 'generation'
+  if (facts.generation !== log.generation) return 'generation'
   if (facts.shard !== checkpoint.shard) return 'shard'
   if (facts.sequence !== checkpoint.sequence) return 'sequence number'
   if (comparePositions(facts.position, checkpoint) !== 0) return 'place'

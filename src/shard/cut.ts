@@ -6,6 +6,7 @@ import { CrawlError } from '../base/errors.ts'
 import { KIND } from '../core/kind.ts'
 import { ITEM_AT, ITEM_WORDS, itemKind, type Position } from '../log/format.ts'
 import type { OpenedLog } from '../log/opened.ts'
+import { type Horizon, horizonOf } from './horizon.ts'
 
 export interface Cut {
   /** Before the first record that is not part of it. */
@@ -25,6 +26,9 @@ export function cutAtSequence(log: OpenedLog, sequence: number): Cut {
   if (sequence >= log.sequence) {
     throw unreachable(`The log ends with record ${log.sequence - 1}.`, log)
   }
+  const horizon = horizonOf(log)
+  if (horizon !== undefined && sequence < horizon.sequence) throw compacted(log, horizon)
+  if (horizon?.sequence === sequence) return horizon
   for (let i = log.segments.length - 1; i >= 0; i--) {
     const { number, header } = log.segments[i]
     if (header.firstSequence > sequence) continue
@@ -43,8 +47,11 @@ export function cutAtSequence(log: OpenedLog, sequence: number): Cut {
 
 /** The cut behind the last record with a time up to `timeMs`. Errors: UNTIL_UNREACHABLE before the first record. */
 export function cutAtTime(log: OpenedLog, timeMs: number): Cut {
+  const horizon = horizonOf(log)
+  if (horizon !== undefined && timeMs < horizon.timeMs) throw compacted(log, horizon)
   for (let i = log.segments.length - 1; i >= 0; i--) {
     const { number, header } = log.segments[i]
+    if (horizon !== undefined && number <= horizon.position.segment) return horizon
     if (header.timeMs > timeMs) continue
     const mark = lastMarkUntil(log, number, timeMs)
     let cut: Cut | undefined
@@ -83,10 +90,17 @@ function lastMarkUntil(
   return undefined
 }
 
+function compacted(log: OpenedLog, { timeMs, sequence }: Horizon): CrawlError {
+  const why = `What happened before ${new Date(timeMs).toISOString()} (record ${sequence}) was compacted away.`
+  return unreachable(why, log)
+}
+
 function unreachable(why: string, log: OpenedLog): CrawlError {
   const first = log.segments[0]?.header
-  const earliest = new Date(first?.timeMs ?? 0).toISOString()
-  const facts = { earliest, earliestSequence: first?.firstSequence ?? 1, latestSequence: log.sequence - 1 }
+  const horizon = horizonOf(log)
+  const earliest = new Date(horizon?.timeMs ?? first?.timeMs ?? 0).toISOString()
+  const earliestSequence = horizon?.sequence ?? first?.firstSequence ?? 1
+  const facts = { earliest, earliestSequence, latestSequence: log.sequence - 1 }
   const hint = `Name an instant from ${earliest} (record ${facts.earliestSequence}) to record ${facts.latestSequence}.`
   return new CrawlError('UNTIL_UNREACHABLE', why, facts, hint)
 }

@@ -30,7 +30,7 @@ export interface Records {
 /** The event of a record. Errors: LOG_CORRUPT with its place where the bytes make no sense. */
 export function eventOf(record: RecordView, segment: number): CrawlEvent {
   try {
-    const event = decodeEvent(record.reader(), record.kind)
+    const event = decodeEvent(record.reader(), record.kind, record.flags)
     if (event !== undefined) return event
     throw new MalformedValue('a record of the log itself', 0)
   } catch (error) {
@@ -133,6 +133,7 @@ function findLink(event: CrawlEvent, key: Key): Link | undefined {
     case KIND.refused:
     case KIND.reopened:
     case KIND.relinked:
+    case KIND.linked:
       return inGroups(event.groups, key)
     case KIND.fetched:
       return event.attempt.link.key === key ? event.attempt.link : inGroups(event.groups, key)
@@ -189,6 +190,7 @@ export function hostNameOf(records: Records, state: State, host: number): string
 
 function namesIn(event: CrawlEvent): string[] {
   if ('host' in event) return [event.host]
+  if (event.kind === KIND.hosts) return event.hosts.map(({ host }) => host)
   if (event.kind === KIND.bulk) return [event.group.host]
   const names = 'attempt' in event ? [hostOf(event.attempt.link.url)] : []
   if ('groups' in event) for (const group of event.groups) if ('host' in group) names.push(group.host)

@@ -24,6 +24,7 @@ import type { ItemsOf } from '../log/rebuild.ts'
 import { openLog } from '../log/recover.ts'
 import { isRewritten } from '../log/segment.ts'
 import { apply } from './applying.ts'
+import { generationIn, logDirectory, removeOtherGenerations } from './generations.ts'
 import { createLinkSource, eventOf } from './link-source.ts'
 import { RateLimit } from './rate-limit.ts'
 import { replayFrom, totalsAt } from './replay.ts'
@@ -35,7 +36,7 @@ import { encodeTotals, type Totals } from './totals.ts'
 
 /** KEY items of a record of events, for rebuilding KEY from VAL. */
 const itemsOfRecord: ItemsOf = (record, emit) => {
-  const event = decodeEvent(record.reader(), record.kind)
+  const event = decodeEvent(record.reader(), record.kind, record.flags)
   if (event === undefined) return
   itemsOf(event, (key, kind, arg) => emit(word(key, 0), word(key, 1), word(key, 2), word(key, 3), kind, arg))
 }
@@ -44,6 +45,8 @@ export const EVENTS_LOG = { role: ROLE.events, kindMax: KIND_MAX, itemsOf: items
 
 /** Two logs opened together, and how much of the events counts. */
 export interface OpenedShard {
+  /** Of the events log: the one that counts. */
+  readonly generation: number
   readonly events: OpenedLog
   readonly pages: OpenedLog
   /** After the last event that counts: the log's end, or before the first one whose page is missing. */
@@ -56,10 +59,22 @@ export interface OpenedShard {
   readonly isLossy: boolean
 }
 
-/** Looks at both logs of a shard and agrees on where they end. Changes nothing. Errors: LOG_CORRUPT, LOG_NEWER. */
-export function openShardLogs(disk: Disk, directory: string, mode: 'read' | 'write', promised?: Position): OpenedShard {
+/**
+ * Looks at both logs of a shard and agrees on where they end. Changes nothing. Errors: LOG_CORRUPT, LOG_NEWER.
+ *
+ * @param promised  up to where the events are known to have been synced
+ * @param stated    generation of the events that MANIFEST states; undefined where there is none to be read
+ */
+export function openShardLogs(
+  disk: Disk,
+  directory: string,
+  mode: 'read' | 'write',
+  promised?: Position,
+  stated?: number,
+): OpenedShard {
   const eventsOptions = promised === undefined ? EVENTS_LOG : { ...EVENTS_LOG, promised }
-  const events = openLog(disk, `${directory}/log`, { ...eventsOptions, mode })
+  const generation = generationIn(disk, directory, stated)
+  const events = openLog(disk, logDirectory(directory, generation), { ...eventsOptions, mode })
   const mark = events.lastMark()
   const pagesSynced = mark?.mark.pagesSynced ?? NOWHERE
   const pages = openLog(disk, `${directory}/pages`, { ...PAGES_LOG, mode, promised: pagesSynced })
@@ -68,7 +83,7 @@ export function openShardLogs(disk: Disk, directory: string, mode: 'read' | 'wri
   const messages = verdicts.map((verdict) => verdict.message)
   if (lostPages > 0) messages.push(`${lostPages} events at the end refer to pages that are missing, and are cut.`)
   const isLossy = verdicts.some((verdict) => verdict.what === 'syncedLost')
-  return { events, pages, end, pagesEnd, messages, isLossy }
+  return { generation, events, pages, end, pagesEnd, messages, isLossy }
 }
 
 /** Finds the first event behind what the last mark promised whose page is missing, and the last page referred to. */
@@ -135,10 +150,10 @@ const RESERVE_BYTES = 16 * 1024
  * Nothing is in flight and nothing is claimed until `isClaiming` is set and the shard is woken.
  */
 export function openShard(env: Env, directory: string, opened: OpenedShard, options: ShardOptions): Shard {
-  const { events: eventsLog, pages: pagesLog, end, pagesEnd } = opened
+  const eventsLog = opened.events
   const isNew = eventsLog.isEmpty
-  if (!isNew && comparePositions(end, eventsLog.end) < 0) eventsLog.cut(end)
-  if (comparePositions(pagesEnd, pagesLog.end) < 0 && !pagesLog.isEmpty) pagesLog.cut(pagesEnd)
+  removeOtherGenerations(env.disk, directory, opened.generation)
+  cutToMatch(opened)
   const progress = options.onProgress === undefined ? {} : { onProgress: options.onProgress }
   const { state } = replayFrom(eventsLog, options.checkpoint, progress)
   const totals = totalsAt(eventsLog, eventsLog.end)
@@ -154,6 +169,12 @@ export function openShard(env: Env, directory: string, opened: OpenedShard, opti
   if (!isNew) scheduleAll(state, shard.frontier, shard.clock.now())
   state.isLive = true
   return shard
+}
+
+/** Cuts off what does not count at the ends of both logs. */
+export function cutToMatch({ events, pages, end, pagesEnd }: OpenedShard): void {
+  if (!events.isEmpty && comparePositions(end, events.end) < 0) events.cut(end)
+  if (!pages.isEmpty && comparePositions(pagesEnd, pages.end) < 0) pages.cut(pagesEnd)
 }
 
 /** The marks before may tell of places that were cut: from here on the last one tells what is there. */

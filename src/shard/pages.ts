@@ -21,6 +21,8 @@ export const PAGE_FLAG = {
 
 /** Flag of a record: what follows the key is compressed with zstd. */
 export const PART_ZSTD = 1
+/** Flag of a record: nothing follows the key, since no event refers to the page any more (void-pages.ts). */
+export const PART_VOID = 2
 
 export interface Page {
   readonly key: Key

@@ -5,7 +5,7 @@
  * Replay checks itself: at a mark the digest must be the one that the live state had there.
  */
 import { CrawlError } from '../base/errors.ts'
-import type { CrawlEvent } from '../core/event.ts'
+import type { CrawlEvent, EventAt } from '../core/event.ts'
 import { evolve } from '../core/evolve.ts'
 import { KIND } from '../core/kind.ts'
 import { createState, type State } from '../core/state.ts'
@@ -101,7 +101,7 @@ function replaySegment(
   first: number,
   last: number,
 ): void {
-  const eventAt = (at: number, position: number): CrawlEvent => readEvent(log, at, position)
+  const eventAt = rememberingLast((at, position) => readEvent(log, at, position))
   let from = first
   for (const mark of marksToCheck(words, first, last)) {
     evolve(state, words, from, mark, segment, eventAt)
@@ -109,6 +109,19 @@ function replaySegment(
     from = mark
   }
   evolve(state, words, from, last, segment, eventAt)
+}
+
+/** Several items in a row ask for the same record. */
+function rememberingLast(read: EventAt): EventAt {
+  let last: CrawlEvent | undefined
+  let segment = 0
+  let position = 0
+  return (at, offset) => {
+    if (last === undefined || at !== segment || offset !== position) last = read(at, offset)
+    segment = at
+    position = offset
+    return last
+  }
 }
 
 /** Items of a few marks, evenly spread, the last one among them. */

@@ -6,8 +6,8 @@ import { type Key, keyOf } from '../../src/base/md5.ts'
 import { decodeEvent } from '../../src/core/decode.ts'
 import { encodeEvent } from '../../src/core/encode.ts'
 import { readBulk, readDirectory } from '../../src/core/encode-links.ts'
-import { BULK_LINKS_MAX, type CrawlEvent, type LinkGroup } from '../../src/core/event.ts'
-import { KIND } from '../../src/core/kind.ts'
+import { BULK_LINKS_MAX, type CrawlEvent, type LinkGroup, type Standing } from '../../src/core/event.ts'
+import { COMPACTED, KIND } from '../../src/core/kind.ts'
 
 const BODY_AT = 20
 
@@ -102,7 +102,18 @@ const event: fc.Arbitrary<CrawlEvent> = fc.oneof(
   }),
   plain({ kind: of(KIND.delay), host, reason: u8, untilMs: ms, level: u8 }),
   plain({ kind: of(KIND.control), act: text, settings: text }),
+  plain({ kind: of(KIND.hosts), hosts: fc.array(plain({ host, hasAnswered: fc.boolean() }), { maxLength: 4 }) }),
+  groups.chain((groups) =>
+    plain({ kind: of(KIND.linked), groups: fc.constant(groups), standings: standingsOf(groups) }),
+  ),
 )
+
+/** One standing for each link. */
+function standingsOf(groups: readonly LinkGroup[]): fc.Arbitrary<Standing[]> {
+  const length = groups.reduce((sum, { links }) => sum + links.length, 0)
+  const standing = plain({ what: u8, attempts: u8, deaths: u8, status: u16, reason: u8, dueMs: ms })
+  return fc.array(standing, { minLength: length, maxLength: length })
+}
 
 /** The record of an event, beginning at `start` of a writer. */
 function encode(event: CrawlEvent, start = 0): Uint8Array {
@@ -138,6 +149,26 @@ test('a page is read back with its links, those found on it naming it as where t
     }),
   )
 })
+
+test('a compacted bulk is read back as it was written, also an empty one, and names a page that all links share once', () => {
+  const links = fc.oneof(groupOf({ minLength: 0, maxLength: 5 }), group.map(fromOnePage))
+  fc.assert(
+    fc.property(links, (group) => {
+      const written = { kind: KIND.bulk, isCompacted: true, replaced: 0, group } as const
+      const bytes = encode(written)
+      assert.deepEqual(decodeEvent(new ByteReader(bytes, BODY_AT), KIND.bulk, COMPACTED), written)
+      const { bulks } = readDirectory(new ByteReader(bytes, BODY_AT))
+      assert.deepEqual(
+        bulks.map(({ count }) => count),
+        [group.links.length],
+      )
+    }),
+  )
+})
+
+function fromOnePage(group: LinkGroup): LinkGroup {
+  return { ...group, links: group.links.map((link) => ({ ...link, from: keyOf('http://a.test/') })) }
+}
 
 test('each bulk of a record is read alone by its place in the directory', () => {
   const many = fc.uniqueArray(groupOf({ minLength: 1, maxLength: 3 * BULK_LINKS_MAX }), {

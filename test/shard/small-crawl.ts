@@ -34,12 +34,20 @@ export interface SmallCrawl {
   readonly addresses?: Readonly<Record<string, readonly string[]>>
   /** Virtual milliseconds after which the crawl is closed although it goes on. */
   readonly untilMs?: number
+  /** Goes on with this crawl, in another process. */
+  readonly after?: Crawled
+  /** The process dies at `untilMs` instead of stopping. */
+  readonly dies?: boolean
+  readonly segmentBytesMax?: number
   readonly onRequest?: (request: FetchRequest, disk: SimulatedDisk) => void
 }
 
 export interface Crawled {
   readonly shard: Shard
   readonly disk: SimulatedDisk
+  readonly agenda: VirtualTime
+  /** How often each URL was asked for. */
+  readonly times: Map<string, number>
   /** Requests in order, with virtual time. */
   readonly requests: ReadonlyArray<{ readonly url: string; readonly address: string; readonly atMs: number }>
   readonly events: readonly CrawlEvent[]
@@ -50,10 +58,11 @@ export interface Crawled {
 const START_MS = 1_700_000_000_000
 
 export function crawl(given: SmallCrawl): Crawled {
-  const agenda = new VirtualTime()
-  const disk = new SimulatedDisk((run) => agenda.after(1, run))
+  const agenda = given.after?.agenda ?? new VirtualTime()
+  const disk = given.after?.disk ?? new SimulatedDisk((run) => agenda.after(1, run))
   const requests: Array<{ url: string; address: string; atMs: number }> = []
-  const times = new Map<string, number>()
+  const times = given.after?.times ?? new Map<string, number>()
+  const startMs = agenda.nowMs
   let seed = 1
   const env: Env = {
     clock: {
@@ -95,27 +104,28 @@ export function crawl(given: SmallCrawl): Crawled {
     shardCount: 1,
     settings: JSON.stringify(settings),
     act: 'test',
+    ...(given.segmentBytesMax === undefined ? {} : { segmentBytesMax: given.segmentBytesMax }),
   })
   let failure: unknown
-  let isSeeded = false
+  let isSeeded = shard.state.seeds[0]?.isLast === true
   shard.onFailure = (error) => {
     failure = error
   }
   const observation = { kind: 'seeds', source: 0, lines: given.seeds.length, isLast: true, urls: given.seeds } as const
-  shard.inbox.push({
-    kind: 'owner',
-    observation,
-    done: () => {
-      isSeeded = true
-    },
-  })
+  const done = (): void => {
+    isSeeded = true
+  }
+  if (!isSeeded) shard.inbox.push({ kind: 'owner', observation, done })
   shard.isClaiming = true
   wake(shard)
-  const untilMs = given.untilMs ?? 3_600_000
+  const untilMs = startMs + (given.untilMs ?? 3_600_000)
   while (failure === undefined && agenda.nowMs < untilMs && !(isSeeded && isFinished(shard)) && agenda.step());
   if (failure !== undefined) throw failure
-  closeShard(shard, 'test')
-  return { shard, disk, requests, events: eventsOf(disk), stateOf: (url) => stateIn(shard, url) }
+  if (given.dies) disk.processDeath()
+  else closeShard(shard, 'test')
+  agenda.clear()
+  const lookUp = (url: string): string => stateIn(shard, url)
+  return { shard, disk, agenda, times, requests, events: eventsOf(disk), stateOf: lookUp }
 }
 
 function resolution(addresses: readonly string[]): Resolution {

@@ -55,6 +55,8 @@ export class SimulatedDisk implements Disk {
   budgetBytes = Number.POSITIVE_INFINITY
   /** Asked before every write and sync; an error returned is thrown (a write has then written nothing). */
   fault: (operation: 'write' | 'sync', path: string, change?: Change) => Error | undefined = () => undefined
+  /** Asked before every change of a name that is no creation; what it throws is thrown. */
+  nameFault: (operation: 'rename' | 'link' | 'remove', path: string) => void = () => {}
   readonly counters: DiskCounters = { reads: 0, bytesRead: 0, writes: 0, bytesWritten: 0, syncs: 0, directorySyncs: 0 }
   /** Handles and syncs of a dead process do nothing any more. */
   epoch = 0
@@ -72,7 +74,7 @@ export class SimulatedDisk implements Disk {
     if (inode === undefined) {
       if (mode !== 'create') throw missing(path)
       inode = newInode(new Uint8Array(0))
-      this.link(path, inode)
+      this.addName(path, inode)
     }
     return new SimulatedFile(this, path, inode, mode !== 'read')
   }
@@ -94,15 +96,43 @@ export class SimulatedDisk implements Disk {
   }
 
   rename(from: string, to: string): void {
+    this.nameFault('rename', from)
     const inode = this.names.get(from)
-    if (inode === undefined) throw missing(from)
+    if (inode === undefined) return this.renameDirectory(from, to)
     this.changeNames(directoryOf(to), (names) => {
       names.set(to, inode)
       if (names.get(from) === inode) names.delete(from)
     })
   }
 
+  /** The entry of a directory in its parent: all names below it move at once. */
+  private renameDirectory(from: string, to: string): void {
+    if (this.list(from).length === 0) throw missing(from)
+    if (this.list(to).length > 0) throw new CrawlError('DISK_FAILED', `${to} is not empty`, { path: to })
+    const prefix = `${from}/`
+    this.changeNames(directoryOf(to), (names) => {
+      for (const [path, inode] of [...names]) {
+        if (!path.startsWith(prefix)) continue
+        names.delete(path)
+        names.set(`${to}/${path.slice(prefix.length)}`, inode)
+      }
+    })
+  }
+
+  link(from: string, to: string): void {
+    this.nameFault('link', to)
+    const inode = this.names.get(from)
+    if (inode === undefined) throw missing(from)
+    if (this.names.has(to)) throw new CrawlError('DISK_FAILED', `${to} exists`, { path: to, cause: 'EEXIST' })
+    this.addName(to, inode)
+  }
+
+  removeDirectory(path: string): void {
+    for (const name of this.list(path)) this.remove(`${path}/${name}`)
+  }
+
   remove(path: string): void {
+    this.nameFault('remove', path)
     const inode = this.names.get(path)
     if (inode === undefined) return
     this.changeNames(directoryOf(path), (names) => {
@@ -182,7 +212,7 @@ export class SimulatedDisk implements Disk {
     this.schedule(run)
   }
 
-  private link(path: string, inode: Inode): void {
+  private addName(path: string, inode: Inode): void {
     this.changeNames(directoryOf(path), (names) => names.set(path, inode))
   }
 
