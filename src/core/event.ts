@@ -7,6 +7,7 @@
  */
 import type { Key } from '../base/md5.ts'
 import type { KIND } from './kind.ts'
+import type { RepairedEvent } from './repaired.ts'
 
 /** A URL to be fetched, with all that must be known of it before its page is. */
 export interface Link {
@@ -317,6 +318,7 @@ export type CrawlEvent =
   | DelayEvent
   | ControlEvent
   | RelinkedEvent
+  | RepairedEvent
   | HostsEvent
   | LinkedEvent
 

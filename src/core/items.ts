@@ -27,6 +27,7 @@ export function itemsOf(event: CrawlEvent, emit: EmitItem): void {
     case KIND.open:
     case KIND.close:
     case KIND.control:
+    case KIND.repaired:
       return emit(ZERO_KEY, event.kind, 0)
     case KIND.seeded:
       emit(ZERO_KEY, KIND.seeded, 0)

@@ -60,6 +60,8 @@ export interface MendOptions {
   /** Time of a segment whose own nobody tells. */
   readonly timeMs: number
   readonly isLast: boolean
+  /** Of the owner's, for records without a value. */
+  readonly voidFlags: number
   readonly expected: ExpectedPages
 }
 
@@ -213,7 +215,7 @@ function write(
     const header = headerOf(segment, before, options)
     const writer = new LeftWriter(val, header, segment.number)
     for (const [i, first] of left.runs.entries()) {
-      writer.fillUpTo(ordinals[i], header.timeMs)
+      writer.fillUpTo(ordinals[i], options.voidFlags, header.timeMs)
       const behind = left.runs[i + 1] ?? left.positions.length
       for (let r = first; r < behind; r++) writer.copy(files.val(segment.number), left.positions[r], left.lengths[r])
     }
@@ -265,14 +267,14 @@ class LeftWriter {
   }
 
   /** Empty values in the places of those that are gone. */
-  fillUpTo(ordinal: number, timeMs: number): void {
+  fillUpTo(ordinal: number, flags: number, timeMs: number): void {
     const batch = this.#batch
     while (this.#ordinal < ordinal) {
       const start = batch.at
       batch.u32(EMPTY_RECORD_BYTES - LENGTH_FIELD_BYTES)
       batch.u8(FORMAT_VERSION)
       batch.u8(KIND.value)
-      batch.u16(0)
+      batch.u16(flags)
       batch.u64(timeMs)
       batch.u32(0)
       batch.words4(0, 0, 0, 0)

@@ -121,8 +121,12 @@ export function leftSegments(disk: Disk, directory: string, options: SalvageOpti
 
 /** A log begins with segment 1, or where a compaction let it begin: what says to be the first is. */
 function firstOf(headers: ReadonlyMap<number, { readonly header: SegmentHeader | undefined }>): number {
-  for (const [number, { header }] of headers) if (header?.beforeValBytes === 0) return number
-  return 1
+  let first = 1
+  for (const [number, { header }] of headers) {
+    if (header?.beforeValBytes === 0) return number
+    if (header !== undefined && header.generation > 0) first = Math.min(...headers.keys())
+  }
+  return first
 }
 
 function isFilled(disk: Disk, path: string): boolean {
@@ -381,7 +385,7 @@ class Numbering {
   /** The greatest number known so far. */
   greatest = 0
   /** Number of the next record; 0 where it is not known. */
-  #next = 1
+  #next = 0
   #lastMs = 0
   /** Records since the last lost range. */
   #since = 0

@@ -33,15 +33,21 @@ export class Losses {
   /** Keyed by host and kind; value: the kind. */
   readonly #hostFacts = new OrderedTable({ valueWords: 1 })
 
-  /** @param items  of a lost range; undefined where its KEY tells nothing. @returns whether it may have held seeds */
-  lose(items: Uint32Array | undefined): boolean {
+  /**
+   * @param items       of a lost range; undefined where its KEY tells nothing
+   * @param onReopened  called with each URL that a lost record had sent back to pending
+   * @returns whether it may have held seeds
+   */
+  lose(items: Uint32Array | undefined, onReopened: (key: Key) => void): boolean {
     if (items === undefined) {
       this.unindexed++
       return true
     }
     const before = this.seeds
     for (let at = 0; at < items.length; at += ITEM_WORDS) {
-      this.#loseItem(items[at], items[at + 1], items[at + 2], items[at + 3], itemKind(items[at + ITEM_AT.kindAndArg]))
+      const kind = itemKind(items[at + ITEM_AT.kindAndArg])
+      if (kind === KIND.reopened) onReopened(keyFromWords(items[at], items[at + 1], items[at + 2], items[at + 3]))
+      this.#loseItem(items[at], items[at + 1], items[at + 2], items[at + 3], kind)
     }
     return this.seeds > before
   }

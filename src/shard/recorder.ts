@@ -9,6 +9,7 @@ import { encodeEvent } from '../core/encode.ts'
 import type { CrawlEvent } from '../core/event.ts'
 import { evolve, ITEM_WORDS } from '../core/evolve.ts'
 import { itemsOf } from '../core/items.ts'
+import { COMPACTED } from '../core/kind.ts'
 import { createState, type State } from '../core/state.ts'
 import type { Disk } from '../env/disk.ts'
 import type { Random } from '../env/random.ts'
@@ -21,8 +22,6 @@ import { addToTotals, createTotals, encodeTotals, type Totals } from './totals.t
 
 /** The batch is written when it is this large. */
 const WRITE_BYTES = 1024 * 1024
-/** A mark stands about every so many bytes, for searching by time. */
-const MARK_BYTES = 16 * 1024 * 1024
 
 export interface RecorderOptions {
   readonly random: Random
@@ -42,7 +41,6 @@ export class Recorder {
   readonly events: LogWriter
   readonly #pagesSynced: Position
   #lastMs: number
-  #sinceMark = 0
 
   /** @param directory  of the log; it must be empty or missing. Errors: DISK_FULL, DISK_FAILED, DISK_DENIED. */
   constructor(disk: Disk, directory: string, options: RecorderOptions) {
@@ -56,17 +54,20 @@ export class Recorder {
   record(event: CrawlEvent, timeMs: number): void {
     const { events, state } = this
     this.#lastMs = Math.max(this.#lastMs, timeMs)
-    const out = events.begin(event.kind, 0, this.#lastMs)
-    const start = out.at - AT.body
-    encodeEvent(out, start, event)
-    this.#sinceMark += out.at - start
+    const out = events.begin(event.kind, 'isCompacted' in event ? COMPACTED : 0, this.#lastMs)
+    encodeEvent(out, out.at - AT.body, event)
     itemsOf(event, (key, kind, arg) => events.item(word(key, 0), word(key, 1), word(key, 2), word(key, 3), kind, arg))
     const { segment } = events.end()
     const items = events.lastItems()
     evolve(state, items, 0, items.length / ITEM_WORDS, segment, () => event)
     addToTotals(this.totals, event)
-    if (this.#sinceMark >= MARK_BYTES) this.#mark()
-    else if (events.batchBytes >= WRITE_BYTES) events.write()
+    if (events.batchBytes >= WRITE_BYTES) events.write()
+  }
+
+  /** Ends what an instant may not be asked about: with a mark, the first one, and the segment. */
+  closePast(): void {
+    this.#mark()
+    this.events.seal(this.#lastMs)
   }
 
   #mark(): void {
@@ -74,7 +75,6 @@ export class Recorder {
     events.write()
     events.mark(this.#lastMs, events.syncNow(), this.#pagesSynced, state.digest.bytes(), encodeTotals(totals))
     events.write()
-    this.#sinceMark = 0
   }
 
   /** Ends with a mark; all is durable then. @returns digest of the state, 32 hexadecimal digits */

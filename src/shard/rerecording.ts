@@ -19,10 +19,13 @@ import type {
   FetchedEvent,
   Findings,
   Link,
+  LinkedEvent,
   LinkGroup,
+  RefusedEvent,
+  Standing,
   Stored,
 } from '../core/event.ts'
-import { NO_FINDINGS } from '../core/event.ts'
+import { NO_FINDINGS, STANDING } from '../core/event.ts'
 import { HOST, HOST_FLAG } from '../core/hosts.ts'
 import { KIND } from '../core/kind.ts'
 import { depthOf, segmentOf, stateOf, URL_RELINK, URL_STATE, URL_WAITING, URL_WORD } from '../core/state.ts'
@@ -35,16 +38,15 @@ import type { Recorder } from './recorder.ts'
 /** URLs given back or reopened by one record: even the longest stay below its 4 MiB. */
 const LINKS_PER_RECORD_MAX = 500
 
-/** Whether the page an outcome refers to is there, whole and its own. */
-export type IsPageThere = (stored: Stored, key: Key) => boolean
+/** Whether the page an outcome refers to is there, whole and its own. Asked once of each outcome. */
+export type IsPageThere = (stored: Stored, link: Link) => boolean
 
 export class Rerecording {
   /** Nothing was missing so far. */
   isExact = true
-  /** Outcomes whose page is gone. */
-  pagesLost = 0
-  /** Last outcomes whose page is gone: 1, or 0 where the URL has been claimed again since. */
-  readonly voided = new OrderedTable({ valueWords: 1 })
+  /** URLs whose last outcome's page is gone: 1, or 0 where they have been claimed again since. */
+  readonly #voided = new OrderedTable({ valueWords: 1 })
+  readonly #again: OrderedTable
   readonly #recorder: Recorder
   readonly #isPageThere: IsPageThere
   readonly #source: LinkSource
@@ -53,8 +55,10 @@ export class Rerecording {
   /** By source: `#seedGaps` at its last record. A source each for `start` and `add`: few. */
   readonly #seedGapsBefore: number[] = []
 
-  constructor(recorder: Recorder, isPageThere: IsPageThere) {
+  /** @param again  gets the URLs that are pending again because their page is gone */
+  constructor(recorder: Recorder, isPageThere: IsPageThere, again: OrderedTable) {
     this.#recorder = recorder
+    this.#again = again
     this.#isPageThere = isPageThere
     this.#source = createLinkSource(recorder.events, recorder.state, () => 0)
   }
@@ -63,6 +67,11 @@ export class Rerecording {
   gap(mayHoldSeeds: boolean): void {
     this.isExact = false
     if (mayHoldSeeds) this.#seedGaps++
+  }
+
+  /** A record is gone that had sent this URL back to pending, if nothing else did. */
+  reopen(key: Key, timeMs: number): void {
+    if (this.stateOf(key) > URL_STATE.processing) this.#reopen([this.linkOf(key)], timeMs)
   }
 
   /** The link of a known URL, from the record that tells of it. Cost: one read. */
@@ -104,7 +113,7 @@ export class Rerecording {
         for (const link of linksIn(event.groups)) {
           if (this.stateOf(link.key) !== URL_STATE.processing) this.#lead(link, URL_STATE.pending, timeMs)
         }
-        return record(event)
+        return record(withoutCompacted(event))
       case KIND.reopened:
         return this.#reopened(event.groups, timeMs)
       case KIND.relinked: {
@@ -114,6 +123,8 @@ export class Rerecording {
       }
       case KIND.badhost:
         return this.#badHost(event, timeMs)
+      case KIND.linked:
+        return this.#linked(event, timeMs)
       default:
         return record(event)
     }
@@ -181,7 +192,7 @@ export class Rerecording {
     }
     const links = event.group.links.filter(isQueued)
     if (links.length < event.group.links.length) this.isExact = false
-    if (links.length === 0) return
+    if (links.length === 0 && !this.isExact) return
     const group = { ...event.group, links }
     this.#recorder.record({ kind: KIND.bulk, replaced: this.isExact ? event.replaced : 0, group }, timeMs)
   }
@@ -224,17 +235,41 @@ export class Rerecording {
 
   #ended(event: FetchedEvent | FailedEvent, timeMs: number): void {
     const { attempt, stored } = event
-    this.#lead(attempt.link, URL_STATE.processing, timeMs)
-    const isLost = stored !== undefined && !this.#isPageThere(stored, attempt.link.key)
-    if (isLost) this.pagesLost++
+    const isLost = stored !== undefined && !this.#isPageThere(stored, attempt.link)
     this.#setVoided(attempt.link.key, isLost ? 1 : 0)
     const left = isLost ? { ...event, stored: undefined } : event
-    this.#recorder.record(left.kind === KIND.fetched ? { ...left, ...this.#news(left) } : left, timeMs)
+    // Of a URL nobody knows, its end tells its whole life, as in a compacted log.
+    const isNew = this.#rest(attempt.link.key) === 0
+    if (isNew) this.isExact &&= event.isCompacted === true
+    else this.#lead(attempt.link, URL_STATE.processing, timeMs)
+    const told = isNew ? { ...left, isCompacted: true as const } : withoutCompacted(left)
+    this.#recorder.record(told.kind === KIND.fetched ? { ...told, ...this.#news(told) } : told, timeMs)
+  }
+
+  /**
+   * Links in no queue. One of which a claim should follow waits as well: should the claim be gone, nothing would ever
+   * come for it.
+   */
+  #linked(event: LinkedEvent, timeMs: number): void {
+    const standings: Standing[] = []
+    const groups: LinkGroup[] = []
+    let next = 0
+    for (const group of event.groups) {
+      const links: Link[] = []
+      for (const link of group.links) {
+        const standing = event.standings[next++]
+        if (this.#rest(link.key) !== 0 || standing === undefined) continue
+        links.push(link)
+        standings.push(standing.what === STANDING.plain ? { ...standing, what: STANDING.waits } : standing)
+      }
+      if (links.length > 0) groups.push({ ...group, links })
+    }
+    if (groups.length > 0) this.#recorder.record({ kind: KIND.linked, groups, standings }, timeMs)
   }
 
   #setVoided(key: Key, value: 0 | 1): void {
-    if (value === 0 && this.voided.findKey(key) < 0) return
-    this.voided.setWord(this.voided.insertKey(key), 0, value)
+    if (value === 0 && this.#voided.findKey(key) < 0) return
+    this.#voided.setWord(this.#voided.insertKey(key), 0, value)
   }
 
   #reopened(groups: readonly LinkGroup[], timeMs: number): void {
@@ -279,11 +314,12 @@ export class Rerecording {
       if (links.length > 0) this.#reopen(links, timeMs)
       links = []
     }
-    this.voided.forEach((handle) => {
-      const { voided } = this
+    this.#voided.forEach((handle) => {
+      const voided = this.#voided
       if (voided.word(handle, 0) === 0) return
       const key = keyAt(voided, handle)
       if (this.stateOf(key) <= URL_STATE.processing) return
+      this.#again.insertKey(key)
       links.push(this.linkOf(key))
       if (links.length === LINKS_PER_RECORD_MAX) flush()
     })
@@ -311,6 +347,13 @@ export function keyAt(table: OrderedTable, handle: number): Key {
 function groupOf(link: Link): LinkGroup {
   const host = hostOf(link.url)
   return { host, hostKey: keyOf(host), isPreferred: false, links: [link] }
+}
+
+/** The event as it is told of a URL that is known already. */
+function withoutCompacted<T extends FetchedEvent | FailedEvent | RefusedEvent>(event: T): T {
+  if (event.isCompacted === undefined) return event
+  const { isCompacted, ...plain } = event
+  return plain as T
 }
 
 function linksIn(groups: readonly LinkGroup[]): Link[] {
