@@ -3,7 +3,7 @@ import { CrawlError } from '../base/errors.ts'
 import type { DecodeContent } from '../env/content.ts'
 import type { Disk } from '../env/disk.ts'
 import type { Finding } from '../log/finding.ts'
-import { NOWHERE, type Position, ROLE } from '../log/format.ts'
+import { ITEM_AT, ITEM_BYTES, ITEM_WORDS, itemKind, KIND, NOWHERE, parseSegmentName, type Position, ROLE, valName } from '../log/format.ts'
 import { listSegments } from '../log/list.ts'
 import type { OpenedLog } from '../log/opened.ts'
 import { PAGES_LOG } from '../log/pages.ts'
@@ -102,8 +102,12 @@ export function inspectCrawl(disk: Disk, layout: Layout, found: FoundCrawl, deco
   const pages = verifyLog(disk, `${directory}/pages`, { ...PAGES_LOG, promised: pagesPromised(events.opened) })
   try {
     const isCorrupt = ({ what }: Finding): boolean => what === 'corrupt' || what === 'syncedLost'
-    const needsPages = pages.findings.some(isCorrupt)
-    const isLost = events.findings.some(isCorrupt) || events.opened.isEmpty
+    const isLost = events.findings.some(isCorrupt) || events.opened.isEmpty || hasLostSegment(disk, log, events.opened, true)
+    // Where events are gone that might have told, an end that looks torn may have been promised.
+    const isTorn = ({ what }: Finding): boolean => what === 'torn'
+    const needsPages =
+      pages.findings.some((finding) => isCorrupt(finding) || (isLost && isTorn(finding))) ||
+      (isLost && hasLostSegment(disk, `${directory}/pages`, pages.opened, false))
     const others = needsPages || isLost ? [] : othersOf(disk, layout, decode)
     const keysOf = (opened: OpenedLog, findings: readonly Finding[], path: string): number[] =>
       findings.filter((finding) => keyTrouble(disk, opened, finding, path)).map(({ segment }) => segment)
@@ -120,6 +124,29 @@ export function inspectCrawl(disk: Disk, layout: Layout, found: FoundCrawl, deco
     events.opened.close()
     pages.opened.close()
   }
+}
+
+/**
+ * Whether VAL is missing behind the last segment, and its KEY is not.
+ * @param hasMarks  only where KEY has marks: that segment had been synced
+ */
+function hasLostSegment(disk: Disk, directory: string, { end }: OpenedLog, hasMarks: boolean): boolean {
+  return disk.list(directory).some((name) => {
+    const parsed = parseSegmentName(name)
+    if (parsed?.half !== 'key' || parsed.number <= end.segment) return false
+    if (disk.exists(`${directory}/${valName(parsed.number)}`)) return false
+    const file = disk.open(`${directory}/${name}`, 'read')
+    try {
+      const words = new Uint32Array(Math.floor(file.sizeBytes() / ITEM_BYTES) * ITEM_WORDS)
+      file.read(new Uint8Array(words.buffer), 0)
+      if (!hasMarks) return words.length > 0
+      for (let at = 0; at < words.length; at += ITEM_WORDS)
+        if (itemKind(words[at + ITEM_AT.kindAndArg]) === KIND.mark) return true
+      return false
+    } finally {
+      file.close()
+    }
+  })
 }
 
 /** What is wrong although both logs are whole: `references`, `accounting`, `digest`. */

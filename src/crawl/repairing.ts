@@ -27,7 +27,7 @@ import { type LeftSegment, leftSegments } from '../log/salvage.ts'
 import { asideDirectory, logDirectory, removeOtherGenerations } from '../shard/generations.ts'
 import { readImage } from '../shard/image.ts'
 import { EVENTS_LOG } from '../shard/opening.ts'
-import { expectedPages, type LossListener, type SalvagedEvents, salvageEvents } from '../shard/salvaged-events.ts'
+import { expectedPages, isAtOrBehind, type LossListener, type SalvagedEvents, salvageEvents } from '../shard/salvaged-events.ts'
 import { findLostPages, type LostPages, salvagePages, syncPages } from '../shard/salvaged-pages.ts'
 import { DamagedFiles } from './damaged-files.ts'
 import { type FoundCrawl, findCrawl, type Inspection, inspectCrawl } from './inspecting.ts'
@@ -104,6 +104,8 @@ class Repairing {
   readonly #inspection: Inspection
   readonly #aside: DamagedFiles
   readonly #directory: string
+  /** Generation that is written. */
+  readonly #next: number
   readonly #notes: string[] = []
   #settingsFrom: Repair['settingsFrom'] = 'log'
 
@@ -114,20 +116,31 @@ class Repairing {
     this.#inspection = inspection
     this.#aside = new DamagedFiles(tools.disk, layout, tools.nowMs)
     this.#directory = layout.shard(0)
+    // One that never counted may lie there: it is removed once this one counts.
+    this.#next = found.generation + 1
+    while (tools.disk.list(logDirectory(this.#directory, this.#next)).length > 0) this.#next++
   }
 
   run(): Repair {
-    const { needsEvents, needsManifest } = this.#inspection
     const told = new Told(this.#aside)
+    try {
+      return this.#repair(told)
+    } finally {
+      told.close()
+    }
+  }
+
+  #repair(told: Told): Repair {
+    const { needsEvents, needsManifest } = this.#inspection
     this.#mendKeys(`${this.#directory}/pages`, PAGES_LOG, this.#inspection.pageKeys)
     if (!needsEvents) this.#mendKeys(this.#log, EVENTS_LOG, this.#inspection.eventKeys)
     const lostPages = needsEvents ? this.#mendPages() : { lost: [], damaged: new Set<number>() }
     if (needsManifest) this.#aside.copy(this.#layout.manifest)
     const checkpoints = needsEvents ? this.#checkpoints() : this.#dropDamagedImages()
     const salvaged = needsEvents ? this.#writeEvents(lostPages, checkpoints, told) : undefined
-    if (needsManifest) this.#notes.push('MANIFEST was missing or wrong, and is written anew.')
-    if (needsEvents || needsManifest) this.#publish(needsEvents)
     told.end()
+    if (needsManifest) this.#notes.push('MANIFEST was missing or wrong, and is written anew.')
+    if (needsEvents || needsManifest) this.#publish(salvaged?.horizon)
     const counts = salvaged?.counts ?? { ...NOTHING_LOST, checkpoints }
     const isRepaired = needsEvents || this.#aside.files.length + this.#notes.length > 0
     return {
@@ -182,12 +195,27 @@ class Repairing {
     const expected = expectedPages(disk, this.#log, this.#left(this.#log, EVENTS_LOG), found.damaged)
     const damaged = new Set([...found.damaged, ...this.#inspection.pageKeys])
     salvagePages(disk, path, segments, damaged, { random, owner: this.#found, nowMs, expected })
+    this.#mendSealedKeys(path)
     const ends = this.#inspection.lostEnds.filter(
       ({ log, segment, offset }) =>
         log === ROLE.pages &&
-        !found.lost.some((range) => range.segment === segment && range.offset + range.bytes >= offset),
+        !found.lost.some((range) => isAtOrBehind(range, segment, offset)),
     )
     return { ...found, lost: [...found.lost, ...ends] }
+  }
+
+  /** A segment that was taken for the last one, whose KEY may lag behind, may be none any more. */
+  #mendSealedKeys(path: string): void {
+    const { disk } = this.#tools
+    const pages = openLog(disk, path, { ...PAGES_LOG, mode: 'read' })
+    try {
+      for (const { number } of pages.segments.slice(0, -1)) {
+        const words = pages.key(number)
+        if (pages.keysInDoubt().includes(number)) rewriteKey(disk, path, number, words)
+      }
+    } finally {
+      pages.close()
+    }
   }
 
   #copySegment(path: string, number: number): void {
@@ -203,7 +231,7 @@ class Repairing {
     const segments = this.#left(this.#log, EVENTS_LOG)
     try {
       const salvaged = salvageEvents(disk, this.#directory, {
-        ...{ random, owner: this.#found, from: this.#found.generation, to: this.#nextGeneration, segments },
+        ...{ random, owner: this.#found, from: this.#found.generation, to: this.#next, segments },
         ...{ nowMs, pagesSynced, checkpoints, isContradictory, segmentBytesMax, version: VERSION },
         isPageThere: (stored: Stored, key: Key) => troubleOfPage(pages, stored, key, decode) === undefined,
         settings: () => this.#fallbackSettings(),
@@ -216,12 +244,7 @@ class Repairing {
       return salvaged
     } finally {
       pages.close()
-      told.close()
     }
-  }
-
-  get #nextGeneration(): number {
-    return this.#found.generation + 1
   }
 
   /** Of the newest checkpoint that can be read; else those of a crawl for which nothing was chosen. */
@@ -266,12 +289,13 @@ class Repairing {
   }
 
   /** From the replacement of MANIFEST on the new generation counts. */
-  #publish(hasNewLog: boolean): void {
-    const { disk, nowMs, store } = this.#tools
+  #publish(horizon: SalvagedEvents['horizon'] | undefined): void {
+    const { disk, store } = this.#tools
+    const hasNewLog = horizon !== undefined
     const { crawlId, shard, manifest, generation } = this.#found
     const directory = this.#directory
     if (hasNewLog) {
-      disk.rename(asideDirectory(directory, this.#nextGeneration), logDirectory(directory, this.#nextGeneration))
+      disk.rename(asideDirectory(directory, this.#next), logDirectory(directory, this.#next))
       disk.syncDirectory(directory)
       store.prune(shard, new Set())
     }
@@ -279,11 +303,12 @@ class Repairing {
       version: 1,
       crawlId: Buffer.from(crawlId).toString('hex'),
       shards: 1,
-      generation: hasNewLog ? this.#nextGeneration : generation,
-      horizonMs: hasNewLog ? nowMs : (manifest?.horizonMs ?? 0),
+      generation: hasNewLog ? this.#next : generation,
+      horizonMs: horizon?.timeMs ?? manifest?.horizonMs ?? 0,
+      horizonSequence: horizon?.sequence ?? manifest?.horizonSequence ?? 0,
     })
     if (!hasNewLog) return
-    removeOtherGenerations(disk, directory, this.#nextGeneration)
+    removeOtherGenerations(disk, directory, this.#next)
     for (const path of this.#images()) {
       if (readImage(disk, path).kind === 'image') disk.remove(path)
       else this.#aside.move(path)

@@ -217,16 +217,16 @@ function salvageSegment(
   const rest = segment.valBytes < 0 ? restOf(Buffer.alloc(0)) : readWhole(files, number, segment.valBytes)
   const builder = new KeyBuilder(options.role, number, segment.salt ?? 0, options.itemsOf)
   const stretches = stretchesOf(rest, segment, options.kindMax, builder)
-  if (isCutShort(files, segment, stretches)) stretches.push(nothingAt(rest.bytes.length))
+  if (isCutShort(files, segment, stretches, builder.words())) stretches.push(nothingAt(rest.bytes.length))
   const hasLost = stretches.some(({ isLost }) => isLost)
   const key = hasLost ? believedKey(files, segment, stretches, builder.words()) : undefined
   const record = new RecordView(rest.bytes)
   for (const { isLost, start, end } of stretches) {
     if (isLost) {
       const isOpen = end === stretches.at(-1)?.end && segment.statedBytes === undefined
-      const items = key === undefined ? undefined : itemsBetween(key, start, isOpen ? Infinity : end)
+      const items = itemsOfLost(key, start, end, isOpen, segment)
       const range = { segment: number, offset: start, bytes: end - start, ...NOTHING_KNOWN }
-      visitor.lost(numbering.lose(range, recordsIn(items, range, segment)), items)
+      visitor.lost(numbering.lose(range, recordsIn(items, start === 0, isOpen)), items)
     } else visitStretch(rest, start, end, number, record, numbering, visitor)
   }
   numbering.endSegment(segment.sequenceAfter)
@@ -283,12 +283,19 @@ function nothingAt(position: number): Stretch {
   return { isLost: true, start: position, end: position }
 }
 
-/** Whether a last segment ends between two records, and its KEY goes on. */
-function isCutShort(files: LogFiles, { number, statedBytes }: LeftSegment, stretches: readonly Stretch[]): boolean {
+/** Whether a last segment ends between two records, and its KEY goes on: a KEY that agrees with VAL as far as that goes. */
+function isCutShort(
+  files: LogFiles,
+  { number, statedBytes }: LeftSegment,
+  stretches: readonly Stretch[],
+  expected: Uint32Array,
+): boolean {
   const last = stretches.at(-1)
   if (statedBytes !== undefined || last === undefined || last.isLost) return false
   const words = readKeyUnchecked(files, number)
-  return words !== undefined && words.length > 0 && words[words.length - ITEM_WORDS + ITEM_AT.position] >= last.end
+  if (words === undefined || words.length === 0) return false
+  if (words[words.length - ITEM_WORDS + ITEM_AT.position] < last.end) return false
+  return agreesWith(words, [...stretches, nothingAt(last.end)], expected, files.role)
 }
 
 /** Behind the valid record at `at`; 0 where there is none. The `segment` record was checked when it was read. */
@@ -319,7 +326,8 @@ function makesSense(builder: KeyBuilder, record: RecordView): boolean {
 
 /**
  * The KEY of a segment as its file has it, where it can be believed of records that are gone: its checksum is the one
- * stated, or at least it says of all records that are there what they say themselves.
+ * stated, or at least it says of all records that are there what they say themselves. (Of a segment of which nothing else
+ * is left it is believed if it ascends.)
  */
 function believedKey(
   files: LogFiles,
@@ -359,6 +367,20 @@ function agreesWith(words: Uint32Array, stretches: readonly Stretch[], expected:
   return true
 }
 
+/** The items of a lost stretch; undefined where KEY ends before it does, and might have said more. */
+function itemsOfLost(
+  key: Uint32Array<ArrayBuffer> | undefined,
+  start: number,
+  end: number,
+  isOpen: boolean,
+  segment: LeftSegment,
+): Uint32Array | undefined {
+  if (key === undefined) return undefined
+  const goesOn = key[key.length - ITEM_WORDS + ITEM_AT.position] >= end
+  if (!goesOn && !isOpen && segment.key === undefined) return undefined
+  return itemsBetween(key, start, isOpen ? Number.POSITIVE_INFINITY : end)
+}
+
 function itemsBetween(words: Uint32Array<ArrayBuffer>, start: number, end: number): Uint32Array {
   let from = 0
   while (from < words.length && words[from + ITEM_AT.position] < start) from += ITEM_WORDS
@@ -368,9 +390,9 @@ function itemsBetween(words: Uint32Array<ArrayBuffer>, start: number, end: numbe
 }
 
 /** Records by their items: every one but the `segment` record has some. Behind the end of the last KEY it is not known. */
-function recordsIn(items: Uint32Array | undefined, { offset }: LostBytes, { key }: LeftSegment): number | undefined {
-  if (items === undefined || (items.length === 0 && key === undefined)) return undefined
-  let count = offset === 0 ? 1 : 0
+function recordsIn(items: Uint32Array | undefined, isWithFirst: boolean, isOpen: boolean): number | undefined {
+  if (items === undefined || (items.length === 0 && isOpen)) return undefined
+  let count = isWithFirst ? 1 : 0
   for (let i = 0; i < items.length; i += ITEM_WORDS) {
     if (i === 0 || items[i + ITEM_AT.position] !== items[i - ITEM_WORDS + ITEM_AT.position]) count++
   }

@@ -64,10 +64,15 @@ export class Recorder {
     if (events.batchBytes >= WRITE_BYTES) events.write()
   }
 
-  /** Ends what an instant may not be asked about: with a mark, the first one, and the segment. */
-  closePast(): void {
+  /**
+   * Ends what an instant may not be asked about: with a mark, the first one, and the segment.
+   * @returns time and sequence number of the mark
+   */
+  closePast(): { readonly timeMs: number; readonly sequence: number } {
     this.#mark()
+    const horizon = { timeMs: this.#lastMs, sequence: this.events.sequence - 1 }
     this.events.seal(this.#lastMs)
+    return horizon
   }
 
   #mark(): void {

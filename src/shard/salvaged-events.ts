@@ -16,6 +16,7 @@ import type { Random } from '../env/random.ts'
 import { type Position, ROLE } from '../log/format.ts'
 import { openLog } from '../log/recover.ts'
 import { type LeftSegment, type LogOwner, type LostBytes, salvage } from '../log/salvage.ts'
+import { OpenedScope, readAgain, rewindSeeds } from './found-again.ts'
 import { asideDirectory, logDirectory } from './generations.ts'
 import { eventOf } from './link-source.ts'
 import { type HostFact, Losses } from './losses.ts'
@@ -67,6 +68,8 @@ export interface SalvagedEvents {
   /** Lost ranges of whose records KEY tells nothing: there the counts are what is known at the least. */
   readonly unindexed: number
   readonly digest: string
+  /** Up to which the log cannot be asked about. */
+  readonly horizon: { readonly timeMs: number; readonly sequence: number }
 }
 
 /**
@@ -101,6 +104,9 @@ class Salvaging {
   readonly #recorder: Recorder
   readonly #rerecording: Rerecording
   readonly #losses = new Losses()
+  readonly #scope = new OpenedScope()
+  readonly #disk: Disk
+  readonly #log: string
   readonly #lost: LostBytes[] = []
   #pagesLost = 0
   #timeMs: number
@@ -108,12 +114,14 @@ class Salvaging {
 
   constructor(disk: Disk, directory: string, aside: string, options: SalvageEventsOptions) {
     this.#options = options
+    this.#disk = disk
+    this.#log = logDirectory(directory, options.from)
     const { owner, to, random, pagesSynced, segmentBytesMax, segments } = options
     this.#timeMs = segments.find(({ header }) => header !== undefined)?.header?.timeMs ?? options.nowMs
     this.#recorder = new Recorder(disk, aside, {
       random,
       identity: { ...owner, generation: to },
-      firstSequence: firstSequenceOf(disk, logDirectory(directory, options.from), segments),
+      firstSequence: firstSequenceOf(disk, this.#log, segments),
       timeMs: this.#timeMs,
       pagesSynced,
       segmentBytesMax,
@@ -136,6 +144,7 @@ class Salvaging {
     if (event.kind === KIND.open) this.#hasOpen = true
     else if (!this.#hasOpen) this.#open()
     this.#losses.survive(event)
+    this.#scope.note(event)
     this.#rerecording.take(event, record.timeMs)
   }
 
@@ -169,16 +178,27 @@ class Salvaging {
     if (!this.#hasOpen) this.#open()
     this.#rerecording.finish(nowMs)
     const counts = this.#count()
-    this.#recorder.closePast()
+    if (!this.#rerecording.isExact) this.#findAgain(counts.forgotten)
+    const horizon = this.#recorder.closePast()
     const lost = this.#lost.map((range) => ({ log: ROLE.events, ...range }))
     const told = [...lost, ...lostPages].slice(0, LOST_RANGES_MAX)
     this.#recorder.record({ kind: KIND.repaired, aside, lost: told, counts }, nowMs)
-    return { lost, counts, unindexed: this.#losses.unindexed, digest: this.#recorder.finish() }
+    return { lost, counts, unindexed: this.#losses.unindexed, digest: this.#recorder.finish(), horizon }
+  }
+
+  /** Only in a compacted log may a URL have been named by its own record alone. */
+  #findAgain(forgotten: number): void {
+    const { from, nowMs, segments } = this.#options
+    const { unindexed, links } = this.#losses
+    this.#scope.restore(this.#recorder, nowMs)
+    if (from === 0 || forgotten + unindexed === 0) return
+    rewindSeeds(this.#recorder, nowMs)
+    readAgain(this.#disk, this.#log, segments, this.#recorder, unindexed > 0 ? undefined : links, nowMs)
   }
 
   /** Whether a loss at the end of the log was found by what KEY tells. */
   #knowsEnd({ segment, offset }: LostRange): boolean {
-    return this.#lost.some((range) => range.segment === segment && range.offset + range.bytes >= offset)
+    return this.#lost.some((range) => isAtOrBehind(range, segment, offset))
   }
 
   #count(): RepairCounts {
@@ -203,6 +223,11 @@ class Salvaging {
     const { settings, seeds, hostFacts } = this.#losses
     return { urls, pages: this.#pagesLost, forgotten, hostFacts, settings, seeds, checkpoints }
   }
+}
+
+/** Whether a lost range reaches a place, or lies behind it. */
+export function isAtOrBehind(range: Omit<LostRange, 'log'>, segment: number, offset: number): boolean {
+  return range.segment > segment || (range.segment === segment && range.offset + range.bytes >= offset)
 }
 
 /** Behind every number that the old log had: a number that was told of once never means another record. */

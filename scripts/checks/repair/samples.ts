@@ -1,0 +1,154 @@
+/**
+ * Small crawls on a disk in memory, to be damaged: stopped half way, dead half way, finished, compacted. All of the same
+ * web, so all must come to the same end.
+ */
+import { stateOf, URL_STATE_NAMES, URL_WORD } from '../../../src/core/state.ts'
+import type { Layout } from '../../../src/crawl/layout.ts'
+import { writeManifest } from '../../../src/crawl/manifest.ts'
+import { saveCheckpoint } from '../../../src/shard/checkpoint.ts'
+import { compactShard } from '../../../src/shard/compacting.ts'
+import { seeded } from '../../../test/log/given.ts'
+import { type Crawled, crawl, type ScriptedPage, type SmallCrawl } from '../../../test/shard/small-crawl.ts'
+import { SimulatedCheckpoints } from '../../../test/sim/checkpoints.ts'
+import { SimulatedDisk } from '../../../test/sim/disk.ts'
+import { VirtualTime } from '../../../test/sim/scheduler.ts'
+
+export const ROOT = '/crawl'
+/** The small crawl's shard is its DIR. */
+export const LAYOUT: Layout = {
+  root: ROOT,
+  manifest: `${ROOT}/MANIFEST`,
+  database: `${ROOT}/crawl.db`,
+  seeds: `${ROOT}/seeds`,
+  log: `${ROOT}/crawler.log`,
+  shard: () => ROOT,
+}
+export const SEGMENT_BYTES_MAX = 16 * 1024
+
+/** Several hosts, redirects, failures, retries, the same body twice, a host that does not exist, robots.txt. */
+function webOf(hosts: number, pagesPerHost: number): SmallCrawl['pages'] {
+  const pages: Record<string, ScriptedPage | ((times: number) => ScriptedPage)> = {}
+  for (let h = 0; h < hosts; h++) {
+    const robots = h % 3 === 0 ? 'User-agent: *\nDisallow: /p7\nCrawl-delay: 1\n' : ''
+    pages[`http://h${h}.test/robots.txt`] = { body: robots, headers: [['content-type', 'text/plain']] }
+    for (let p = 0; p < pagesPerHost; p++) pages[`http://h${h}.test/p${p}`] = pageOf(h, p, hosts, pagesPerHost)
+  }
+  pages['http://moved.test/'] = { status: 301, headers: [['location', 'http://island.test/']] }
+  pages['http://island.test/'] = { body: '<a href="/a">a</a><a href="/b">b</a>' }
+  pages['http://island.test/a'] = { body: 'a'.repeat(700) }
+  return pages
+}
+
+function pageOf(h: number, p: number, hosts: number, pagesPerHost: number): ScriptedPage | ((n: number) => ScriptedPage) {
+  const links = [1, 2, 3, 5, 8, 13].flatMap((step) => [
+    `/p${(p + step) % pagesPerHost}`,
+    `http://h${(h + step) % hosts}.test/p${(p * step) % pagesPerHost}`,
+  ])
+  const body = `${links.map((href) => `<a href="${href}">x</a>`).join('')}<p>${h} ${p}</p>`
+  if (p % 11 === 4) return { status: 302, headers: [['location', `/p${(p + 1) % pagesPerHost}`]] }
+  if (p % 11 === 6) return { status: 404, body: 'none' }
+  if (p % 11 === 9) return (times) => (times < 3 ? { status: 503 } : { body })
+  return p % 11 === 2 ? { body: '<p>the same everywhere</p>' } : { body }
+}
+
+const GIVEN: SmallCrawl = {
+  pages: webOf(6, 24),
+  seeds: ['http://h0.test/p0', 'http://h1.test/p1', 'http://h2.test/p1', 'http://gone.test/', 'http://moved.test/'],
+  settings: { scope: 'host', robots: true, delayMs: 50, concurrency: 8, retriesMax: 3 },
+  addresses: { 'gone.test': [] },
+  segmentBytesMax: SEGMENT_BYTES_MAX,
+}
+
+export interface Sample {
+  readonly name: string
+  readonly disk: SimulatedDisk
+  readonly checkpoints: readonly Parameters<SimulatedCheckpoints['addCheckpoint']>[0][]
+  readonly times: ReadonlyMap<string, number>
+  readonly nowMs: number
+}
+
+export interface Samples {
+  readonly samples: readonly Sample[]
+  /** Of the undisturbed crawl. */
+  readonly end: Outcome
+}
+
+/** What a crawl came to: state and body by URL. */
+export type Outcome = ReadonlyMap<string, string>
+
+export function makeSamples(outcomeOf: (disk: SimulatedDisk) => Outcome): Samples {
+  const end = outcomeOf(crawl(GIVEN).disk)
+  const half = { ...GIVEN, untilMs: 4000 }
+  const stopped = crawl(half)
+  const finished = crawl({ ...GIVEN, after: crawl(half) })
+  const compacted = crawl({ ...GIVEN, untilMs: 2500 })
+  compact(compacted)
+  const later = crawl({ ...GIVEN, untilMs: 3000, after: compacted })
+  return {
+    samples: [
+      sampleOf('stopped', stopped, true),
+      sampleOf('killed', crawl({ ...half, dies: true }), false),
+      sampleOf('finished', finished, true),
+      sampleOf('compacted', later, true),
+    ],
+    end,
+  }
+}
+
+function compact({ disk }: Crawled): void {
+  compactShard({ disk, random: seeded(1) }, ROOT, {
+    store: new SimulatedCheckpoints(),
+    stated: undefined,
+    wallMs: 0,
+    commit: () => {},
+    segmentBytesMax: SEGMENT_BYTES_MAX,
+  })
+}
+
+function sampleOf(name: string, crawled: Crawled, isClosed: boolean): Sample {
+  const { disk, times, agenda, shard } = crawled
+  const store = new SimulatedCheckpoints()
+  if (isClosed) saveCheckpoint(shard, store)
+  writeManifest(disk, LAYOUT, {
+    version: 1,
+    crawlId: '00'.repeat(16),
+    shards: 1,
+    generation: shard.events.header.generation === 0 && name !== 'compacted' ? 0 : 1,
+    horizonMs: 0,
+    horizonSequence: 0,
+  })
+  const checkpoints = store.checkpointsBefore(0, Number.POSITIVE_INFINITY, 0)
+  return { name, disk: disk.clone(), checkpoints, times: new Map(times), nowMs: agenda.nowMs }
+}
+
+/** The store of a sample's checkpoints. */
+export function storeOf({ checkpoints }: Sample): SimulatedCheckpoints {
+  const store = new SimulatedCheckpoints()
+  for (const checkpoint of checkpoints) store.addCheckpoint(checkpoint)
+  return store
+}
+
+/** Goes on with a sample whose files are these, to the end. `disk` is as it was left. */
+export function resumeToEnd(sample: Sample, files: SimulatedDisk): SimulatedDisk {
+  const agenda = new VirtualTime()
+  agenda.pass(sample.nowMs + 1000)
+  const disk = new SimulatedDisk((run) => agenda.after(1, run))
+  for (const path of pathsIn(files, ROOT)) disk.poke(path, files.peek(path) as Uint8Array)
+  const after = { agenda, disk, times: new Map(sample.times) } as unknown as Crawled
+  crawl({ ...GIVEN, after })
+  return disk
+}
+
+/** All files below a directory. */
+export function pathsIn(disk: SimulatedDisk, directory: string): string[] {
+  return disk.list(directory).flatMap((name) => {
+    const path = `${directory}/${name}`
+    return disk.peek(path) === undefined ? pathsIn(disk, path) : [path]
+  })
+}
+
+/** Name of a URL's state in a table's word. */
+export function stateName(rest: number): string {
+  return URL_STATE_NAMES[stateOf(rest)]
+}
+export { URL_WORD }
