@@ -140,6 +140,18 @@ export const COMMANDS: readonly Command[] = [
     load: () => import('./replay.ts'),
   },
   {
+    name: 'compact',
+    group: 'Keep',
+    summary: 'Give up the past for the state it led to: smaller, quicker to open',
+    positionals: [DIR],
+    options: {
+      keep: { type: 'text', value: 'DURATION|TS', help: 'Keep the past of so long, or from this instant on' },
+    },
+    takesSettings: false,
+    examples: ['crawler compact', 'crawler compact logs/wide --keep 12h'],
+    load: () => import('./compact.ts'),
+  },
+  {
     name: 'verify',
     group: 'Keep',
     summary: 'Read everything and say what is damaged',

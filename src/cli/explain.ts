@@ -31,8 +31,14 @@ function turnedAway({ events, end }: OpenedShard, url: string): TurnedAwayLink |
   return found
 }
 
-function textOf({ url, state, events, waits }: Explanation): string[] {
+function textOf({ url, state, events, waits, compacted }: Explanation): string[] {
   const lines = [`${escapeLine(url)} is ${state}`, '']
+  if (compacted !== undefined) {
+    lines.push(
+      `What happened up to ${compacted.until} (#${compacted.seq}) was compacted: only what counted then is told.`,
+    )
+    lines.push('')
+  }
   let beforeMs = 0
   for (const event of events) {
     const atMs = Date.parse(event.time)
@@ -80,7 +86,13 @@ function sentencesOf(event: ExplainedEvent): string[] {
         ...attemptSentences(event),
         `next attempt ${event.due ?? 'at once'}`,
       ]
+    case 'waits':
+      return [
+        `waited after ${plural(event.attempt as number, 'attempt')}${event.class === null ? '' : `: ${classAndStatus(event)}`}`,
+        `next attempt ${event.due ?? 'at once'}`,
+      ]
     case 'failed':
+      if (event.class === 'host.bad' && event.until === null) return ['failed: host.bad']
       if (event.class === 'host.bad')
         return [`failed: host.bad (${event.because ?? 'its host is bad'}), until ${event.until}`]
       return [`failed: ${classAndStatus(event)}`, ...attemptSentences(event)]

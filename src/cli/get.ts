@@ -19,7 +19,7 @@ export async function run(args: Arguments): Promise<number> {
   const url = urlNamed(args, crawl)
   const found = withLogs(layout, (logs) => storedPage(logs, url, crawl.settings, decodeContent))
   if (found === undefined) return reportUnknown(url, root, args.isJson)
-  if (found.raw === undefined) return reportNoPage(url, found.state, root, args.isJson)
+  if (found.raw === undefined) return reportNoPage(found, root, args.isJson)
   if (found.isTruncated) process.stderr.write('crawler: the body was cut at a limit of the crawl\n')
   if (query !== undefined) return printParts(found, query, args.isJson)
   if (args.isJson) return printJson(found)

@@ -3,6 +3,7 @@ import { nodeDisk } from '../adapters/disk.ts'
 import { readOwner } from '../adapters/lock.ts'
 import { CrawlError } from '../base/errors.ts'
 import { type Layout, layoutOf } from '../crawl/layout.ts'
+import { readGeneration } from '../crawl/manifest.ts'
 import { type CrawlIdentity, closeLogs, crawlIn, type PastCrawl, readCrawl, type Until } from '../crawl/reading.ts'
 import { seedOf } from '../crawl/seeds.ts'
 import { type OpenedShard, openShardLogs } from '../shard/opening.ts'
@@ -51,7 +52,9 @@ export function withPast<T>(layout: Layout, use: (past: PastCrawl) => T, until?:
 
 /** Opens the logs of a crawl without replaying them, gives them to `use`, and closes them. */
 export function withLogs<T>(layout: Layout, use: (logs: OpenedShard) => T): T {
-  const logs = openShardLogs(nodeDisk, layout.shard(0), 'read')
+  const logs = readGeneration(nodeDisk, layout, (stated) =>
+    openShardLogs(nodeDisk, layout.shard(0), 'read', undefined, stated),
+  )
   try {
     return use(logs)
   } finally {

@@ -1,4 +1,5 @@
 /** What is said of a URL that the crawl does not have, or has no page of. */
+import type { NoPage } from '../crawl/get.ts'
 import type { TurnedAwayLink } from '../crawl/urls.ts'
 import { EXIT } from './errors.ts'
 import { escapeLine, jsonLine, shellWord } from './text.ts'
@@ -13,9 +14,10 @@ export function reportUnknown(url: string, root: string, isJson: boolean, away?:
 }
 
 /** A URL without a stored page. @returns the exit code */
-export function reportNoPage(url: string, state: string, root: string, isJson: boolean): number {
+export function reportNoPage({ url, state, compacted }: NoPage, root: string, isJson: boolean): number {
   const hint = `\`crawler explain ${shellWord(url)} --dir ${shellWord(root)}\` says why.`
-  return report('URL_NO_PAGE', `${url} is ${state}; no page of it is stored.`, hint, isJson, { url, state })
+  const gone = compacted === undefined ? '' : ` Pages that no longer counted on ${compacted} were compacted away.`
+  return report('URL_NO_PAGE', `${url} is ${state}; no page of it is stored.${gone}`, hint, isJson, { url, state })
 }
 
 function report(

@@ -9,9 +9,15 @@ const ISO = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)
 export function parseUntil(text: string, shardCount: number): Until {
   const trimmed = text.trim()
   if (trimmed.startsWith('@')) return sequenceOf(trimmed, shardCount)
-  const timeMs = /^\d{1,15}$/.test(trimmed) ? Number(trimmed) : isoMs(trimmed)
+  const timeMs = parseInstant(trimmed)
   if (timeMs === undefined) throw usageError(`--until is ${JSON.stringify(text)}, which is no instant.`, FORM)
   return { kind: 'time', timeMs }
+}
+
+/** Milliseconds since 1970 of an instant; undefined where it is none. */
+export function parseInstant(text: string): number | undefined {
+  const trimmed = text.trim()
+  return /^\d{1,15}$/.test(trimmed) ? Number(trimmed) : isoMs(trimmed)
 }
 
 function sequenceOf(text: string, shardCount: number): Until {

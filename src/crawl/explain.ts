@@ -3,13 +3,24 @@
  * and what it waits for now. From the KEY items of the URL and of its host, and the records they name; no replay.
  */
 import { type Key, keyOf } from '../base/md5.ts'
-import { type Attempt, type CrawlEvent, type Findings, type Link, ROBOTS, type Stored } from '../core/event.ts'
+import {
+  type Attempt,
+  type CrawlEvent,
+  type Findings,
+  type Link,
+  ROBOTS,
+  type Standing,
+  type Stored,
+  standingOf,
+} from '../core/event.ts'
 import { KIND } from '../core/kind.ts'
 import { reasonOf } from '../core/reasons.ts'
 import type { Settings } from '../core/settings.ts'
 import { URL_STATE, URL_STATE_NAMES } from '../core/state.ts'
 import { hostOf } from '../core/url.ts'
+import { comparePositions } from '../log/format.ts'
 import type { OpenedLog } from '../log/opened.ts'
+import { horizonOf } from '../shard/horizon.ts'
 import { eventOf } from '../shard/link-source.ts'
 import type { OpenedShard } from '../shard/opening.ts'
 import { type HistoryItem, historiesOf, sequenceAt, stateAfter } from './url-history.ts'
@@ -29,6 +40,8 @@ export interface Explanation {
   readonly events: readonly ExplainedEvent[]
   /** What keeps a pending URL from being fetched, each with its end; [] where nothing does but its turn. */
   readonly waits: ReadonlyArray<{ readonly what: string; readonly until: string | null }>
+  /** What of it happened before was compacted away: only what still counted is told. Left out where all is told. */
+  readonly compacted?: { readonly until: string; readonly seq: number }
 }
 
 const KIND_NAMES = new Map<number, string>(Object.entries(KIND).map(([name, number]) => [number, name]))
@@ -48,15 +61,21 @@ export function explainUrl(logs: OpenedShard, url: string, settings: Settings, n
     logs,
     met.map(({ event }) => linkIn(event, key)),
   )
-  const events = met.map(({ item, event, timeMs }) => ({
+  const told = met.filter(({ item, event }) => item.kind !== KIND.claim || event.kind === KIND.claim)
+  const events = told.map(({ item, event, timeMs }) => ({
     seq: sequenceAt(log, item),
     time: new Date(timeMs).toISOString(),
     kind: KIND_NAMES.get(item.kind) ?? String(item.kind),
     ...fieldsOf(item, event, key, names, settings),
   }))
   const state = stateAfter(history)
-  const waits = state === URL_STATE.pending ? waitsOf(log, hostHistory, met.at(-1)?.event, nowMs) : []
-  return { url, state: URL_STATE_NAMES[state], events, waits }
+  const waits = state === URL_STATE.pending ? waitsOf(log, hostHistory, met.at(-1)?.event, key, nowMs) : []
+  const horizon = horizonOf(log)
+  const isCompacted = horizon !== undefined && comparePositions(history[0], horizon.position) < 0
+  const compacted = isCompacted
+    ? { compacted: { until: new Date(horizon.timeMs).toISOString(), seq: horizon.sequence } }
+    : {}
+  return { url, state: URL_STATE_NAMES[state], events, waits, ...compacted }
 }
 
 function eventAt(log: OpenedLog, { segment, position }: HistoryItem): { event: CrawlEvent; timeMs: number } {
@@ -114,12 +133,27 @@ function fieldsOf(
       return { depth: item.arg, from: pageOf(event) }
     case KIND.refused:
       return { class: reasonOf(item.arg) ?? null }
+    case KIND.waits:
+      return event.kind === KIND.linked ? standingFields(standingOf(event, key)) : {}
     case KIND.failed:
+      if (event.kind === KIND.linked) return { class: 'host.bad', because: null, until: null }
       if (event.kind === KIND.badhost) {
         return { class: 'host.bad', because: reasonOf(event.reason) ?? null, until: instant(event.untilMs) }
       }
   }
   return outcomeFields(event)
+}
+
+/** Of a URL that waits, as a compaction left it. */
+function standingFields(standing: Standing | undefined): Readonly<Record<string, unknown>> {
+  if (standing === undefined) return {}
+  const { attempts, status, reason, dueMs } = standing
+  return {
+    attempt: attempts,
+    class: reasonOf(reason) ?? null,
+    status: status === 0 ? null : status,
+    due: instant(dueMs),
+  }
 }
 
 function foundFields(
@@ -133,7 +167,7 @@ function foundFields(
   const fields: Record<string, unknown> = { from, depth: link.depth, rule: ruleOf(link, settings) }
   if (link.chain.length > 0) fields.redirects = link.chain.map((hop) => names.get(hop) ?? null)
   if (event.kind === KIND.seeded) fields.source = `seeds/${event.source}.txt`
-  if (event.kind === KIND.bulk) fields.moved = true
+  if (event.kind === KIND.bulk && !event.isCompacted) fields.moved = true
   return fields
 }
 
@@ -206,12 +240,15 @@ function waitsOf(
   log: OpenedLog,
   hostHistory: readonly HistoryItem[],
   last: CrawlEvent | undefined,
+  key: Key,
   nowMs: number,
 ): Wait[] {
   const waits: Wait[] = []
   const add = (what: string, untilMs: number): void => {
     if (untilMs > nowMs) waits.push({ what, until: instant(untilMs) })
   }
+  const standing = last?.kind === KIND.linked ? standingOf(last, key) : undefined
+  if (standing !== undefined) add(`its next attempt after ${reasonOf(standing.reason) ?? 'a failure'}`, standing.dueMs)
   if (last?.kind === KIND.retry) add(`its next attempt after ${reasonOf(last.reason) ?? 'a failure'}`, last.dueMs)
   const lastOf = (kind: number) => hostHistory.findLast((item) => item.kind === kind)
   for (const kind of [KIND.delay, KIND.badhost, KIND.robots]) {

@@ -5,6 +5,8 @@ import { KIND } from '../core/kind.ts'
 import type { Settings } from '../core/settings.ts'
 import { URL_STATE_NAMES } from '../core/state.ts'
 import type { DecodeContent } from '../env/content.ts'
+import { comparePositions } from '../log/format.ts'
+import { horizonOf } from '../shard/horizon.ts'
 import { eventOf } from '../shard/link-source.ts'
 import type { OpenedShard } from '../shard/opening.ts'
 import { bodyOf, readPage } from '../shard/pages.ts'
@@ -30,7 +32,15 @@ export interface StoredAnswer {
   readonly time: string
 }
 
-export type Found = StoredAnswer | { readonly url: string; readonly state: string; readonly raw?: undefined }
+export type Found = StoredAnswer | NoPage
+
+export interface NoPage {
+  readonly url: string
+  readonly state: string
+  readonly raw?: undefined
+  /** Pages that counted no more at this instant (ISO 8601 UTC) were compacted away; left out where none were. */
+  readonly compacted?: string
+}
 
 /**
  * The last stored answer of a URL; only its state where no page of it is stored; undefined for an unknown one.
@@ -52,7 +62,9 @@ export function storedPage(
     if (!('stored' in event) || event.stored === undefined) continue
     return answerOf(logs, url, state, event.stored, record.timeMs, settings, decode) ?? { url, state }
   }
-  return { url, state }
+  const horizon = horizonOf(logs.events)
+  const isCompacted = horizon !== undefined && comparePositions(history[0], horizon.position) < 0
+  return isCompacted ? { url, state, compacted: new Date(horizon.timeMs).toISOString() } : { url, state }
 }
 
 function answerOf(

@@ -13,6 +13,8 @@ export interface Manifest {
   readonly generation: number
   /** Earliest instant that can be asked about, milliseconds; 0 = from the first record. */
   readonly horizonMs: number
+  /** The record that ends what was compacted; 0 = nothing was. */
+  readonly horizonSequence: number
 }
 
 export function writeManifest(disk: Disk, layout: Layout, manifest: Manifest): void {
@@ -52,4 +54,24 @@ function parseManifest(text: string): Manifest | undefined {
   if (manifest?.version === 1) return manifest
   if (typeof manifest?.version !== 'number') return undefined
   throw new CrawlError('LOG_NEWER', `The crawl's MANIFEST has version ${manifest.version}; this program knows 1.`)
+}
+
+/** Generation of the log's files that MANIFEST states; undefined where it cannot be read: the highest there is counts then. */
+export function statedGeneration(disk: Disk, layout: Layout): number | undefined {
+  return readManifest(disk, layout)?.generation
+}
+
+/**
+ * Reads what is in the generation that counts. Where that is replaced meanwhile (a compaction removes the old files),
+ * it reads once more. Errors: those of `read`.
+ */
+export function readGeneration<T>(disk: Disk, layout: Layout, read: (stated: number | undefined) => T): T {
+  const stated = statedGeneration(disk, layout)
+  try {
+    return read(stated)
+  } catch (error) {
+    const now = statedGeneration(disk, layout)
+    if (!(error instanceof CrawlError) || now === stated) throw error
+    return read(now)
+  }
 }

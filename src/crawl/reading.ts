@@ -14,11 +14,13 @@ import type { OpenedLog } from '../log/opened.ts'
 import { openLog } from '../log/recover.ts'
 import { loadCheckpoint } from '../shard/checkpoint.ts'
 import { type Cut, cutAtEnd, cutAtSequence, cutAtTime } from '../shard/cut.ts'
+import { generationIn, logDirectory } from '../shard/generations.ts'
 import { readEvent } from '../shard/link-source.ts'
 import { EVENTS_LOG, type OpenedShard, openShardLogs } from '../shard/opening.ts'
 import { replayFrom, totalsAt } from '../shard/replay.ts'
 import type { Totals } from '../shard/totals.ts'
 import type { Layout } from './layout.ts'
+import { readGeneration } from './manifest.ts'
 import { type Status, statusOf } from './status.ts'
 
 /** What makes a DIR a crawl: its last `open` or `control` record. */
@@ -31,13 +33,16 @@ export interface CrawlIdentity {
 
 /** The crawl in a DIR; undefined where there is none yet. Errors: LOG_CORRUPT (also where all of it is lost), LOG_NEWER. */
 export function crawlIn(disk: Disk, layout: Layout): CrawlIdentity | undefined {
-  const log = openLog(disk, `${layout.shard(0)}/log`, { ...EVENTS_LOG, mode: 'read' })
-  try {
-    if (log.isEmpty) refuseLost(log, layout)
-    return identityIn(log)
-  } finally {
-    log.close()
-  }
+  return readGeneration(disk, layout, (stated) => {
+    const directory = logDirectory(layout.shard(0), generationIn(disk, layout.shard(0), stated))
+    const log = openLog(disk, directory, { ...EVENTS_LOG, mode: 'read' })
+    try {
+      if (log.isEmpty) refuseLost(log, layout)
+      return identityIn(log)
+    } finally {
+      log.close()
+    }
+  })
 }
 
 /** A log of which nothing is left is no empty one where something had been synced: nobody may begin another in its place. */
@@ -100,7 +105,18 @@ export function readCrawl(
   onProgress?: (items: number, itemsMax: number) => void,
   isFromStart = false,
 ): PastCrawl {
-  const logs = openShardLogs(disk, layout.shard(0), 'read')
+  return readGeneration(disk, layout, (stated) => readPast(disk, layout, stated, until, onProgress, isFromStart))
+}
+
+function readPast(
+  disk: Disk,
+  layout: Layout,
+  stated: number | undefined,
+  until: Until,
+  onProgress: ((items: number, itemsMax: number) => void) | undefined,
+  isFromStart: boolean,
+): PastCrawl {
+  const logs = openShardLogs(disk, layout.shard(0), 'read', undefined, stated)
   if (logs.events.isEmpty) {
     refuseLost(logs.events, layout)
     throw new CrawlError('DIR_NO_CRAWL', `There is no crawl in ${layout.root}.`, { path: layout.root })

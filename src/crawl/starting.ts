@@ -16,10 +16,11 @@ import { closeShard } from '../shard/stopping.ts'
 import { socketPathOf } from './control.ts'
 import { createEnv, type RealEnv } from './env.ts'
 import { type Layout, layoutOf } from './layout.ts'
-import { readManifest, writeManifest } from './manifest.ts'
+import { statedGeneration, writeManifest } from './manifest.ts'
 import { crawlIn, keyMessages } from './reading.ts'
 import { type CrawlListener, RunningCrawl } from './running.ts'
 import { copySeeds, type SeedInput } from './seeds.ts'
+import { segmentBytes } from './segment-bytes.ts'
 import { serveControl } from './serving.ts'
 import { VERSION } from './version.ts'
 
@@ -57,6 +58,7 @@ export async function startCrawl(
       shards: 1,
       generation: 0,
       horizonMs: 0,
+      horizonSequence: 0,
     })
     return await begin({ env, layout, lock, listener, settings, act: 'start', crawlId, generation: 0 })
   } catch (error) {
@@ -85,8 +87,17 @@ export async function resumeCrawl(
     if (before === undefined) throw new CrawlError('DIR_NO_CRAWL', `There is no crawl in ${root}.`, { path: root })
     const settings = changeSettings(before.settings, changes)
     env = createEnv(settings)
-    const generation = readManifest(env.disk, layout)?.generation ?? 0
-    return await begin({ env, layout, lock, listener, settings, act, crawlId: before.crawlId, generation })
+    const { crawlId } = before
+    return await begin({
+      env,
+      layout,
+      lock,
+      listener,
+      settings,
+      act,
+      crawlId,
+      generation: statedGeneration(env.disk, layout),
+    })
   } catch (error) {
     await env?.close()
     lock.release()
@@ -102,7 +113,8 @@ interface Beginning {
   readonly settings: Settings
   readonly act: string
   readonly crawlId: Uint8Array
-  readonly generation: number
+  /** That MANIFEST states. */
+  readonly generation: number | undefined
 }
 
 async function begin(beginning: Beginning): Promise<OpenCrawl> {
@@ -112,14 +124,14 @@ async function begin(beginning: Beginning): Promise<OpenCrawl> {
   if (database.message !== '') warn(database.message)
   const directory = layout.shard(0)
   const known = database.store.newestCheckpoint(0)
-  const opened = openShardLogs(env.disk, directory, 'write', known)
+  const opened = openShardLogs(env.disk, directory, 'write', known, generation)
   for (const message of [...opened.messages, ...keyMessages(opened.events)]) warn(message)
   const checkpoint = loadCheckpoint(env.disk, directory, opened, database.store, 0, {
     setsAside: true,
     onMessage: warn,
   })
   const shard = openShard(env, directory, opened, {
-    identity: { crawlId, shard: 0, generation },
+    identity: { crawlId, shard: 0, generation: opened.generation },
     version: VERSION,
     pid: process.pid,
     shardCount: 1,
@@ -143,12 +155,6 @@ async function begin(beginning: Beginning): Promise<OpenCrawl> {
       lock.release()
     },
   }
-}
-
-/** For tests: VAL bytes of a segment, so that a small crawl has many of them. Unset in use. */
-function segmentBytes(): { readonly segmentBytesMax?: number } {
-  const text = process.env.CRAWLER_SEGMENT_BYTES
-  return text === undefined ? {} : { segmentBytesMax: Number(text) }
 }
 
 function makeRoot(root: string): void {

@@ -5,9 +5,10 @@
 import { type Key, word } from '../base/md5.ts'
 import { KIND } from '../core/kind.ts'
 import { URL_STATE } from '../core/state.ts'
-import { ITEM_AT, ITEM_WORDS, itemKind, type Position } from '../log/format.ts'
+import { comparePositions, ITEM_AT, ITEM_WORDS, itemKind, type Position } from '../log/format.ts'
 import { decodeMark } from '../log/mark.ts'
 import type { OpenedLog } from '../log/opened.ts'
+import { horizonOf } from '../shard/horizon.ts'
 
 export interface HistoryItem extends Position {
   readonly kind: number
@@ -64,10 +65,12 @@ export function stateAfter(history: readonly HistoryItem[]): number {
 }
 
 /**
- * Sequence number of the record at a place. Cost: a read per record since the mark before it.
+ * Sequence number of the record at a place; of one that a compaction wrote, the last number that was compacted. Cost: a read per record since the mark before it.
  * Errors: LOG_CORRUPT where no record begins there.
  */
 export function sequenceAt(log: OpenedLog, { segment, position }: Position): number {
+  const horizon = horizonOf(log)
+  if (horizon !== undefined && comparePositions({ segment, position }, horizon.position) < 0) return horizon.sequence
   const mark = markBefore(log, segment, position)
   let at = mark?.position ?? 0
   let sequence = mark?.sequence ?? log.segments.find(({ number }) => number === segment)?.header.firstSequence ?? 1

@@ -7,7 +7,7 @@
  * Invariant: the URL table names exactly one record for each URL; that one, met on the way through VAL, lists it.
  */
 import { type Key, word } from '../base/md5.ts'
-import type { CrawlEvent, Link, LinkGroup } from '../core/event.ts'
+import { type Attempt, type CrawlEvent, type Link, type LinkGroup, standingOf } from '../core/event.ts'
 import { KIND } from '../core/kind.ts'
 import { reasonOf } from '../core/reasons.ts'
 import { depthOf, type State, segmentOf, stateOf, URL_STATE, URL_STATE_NAMES, URL_WORD } from '../core/state.ts'
@@ -134,9 +134,19 @@ function lineOf(
   const reason = classOf(now, event)
   if (filter.class !== undefined && !isClass(reason, filter.class)) return undefined
   if (filter.match !== undefined && !filter.match.test(url)) return undefined
-  const status = 'attempt' in event && event.attempt.status > 0 ? event.attempt.status : null
+  const status = statusIn(event, key)
   const attempts = attemptsOf(state, key, now, event)
   return { url, state: URL_STATE_NAMES[now], class: reason, status, depth: depthOf(rest), from: null, attempts }
+}
+
+/** Of the last answer. */
+function statusIn(event: CrawlEvent, key: Key): number | null {
+  const status = event.kind === KIND.linked ? standingOf(event, key)?.status : attemptIn(event)?.status
+  return status !== undefined && status > 0 ? status : null
+}
+
+function attemptIn(event: CrawlEvent): Attempt | undefined {
+  return 'attempt' in event ? event.attempt : undefined
 }
 
 function classOf(now: number, event: CrawlEvent): string | null {
@@ -158,7 +168,8 @@ function attemptsOf(state: State, key: Key, now: number, event: CrawlEvent): num
     const slot = state.waiting.find(k0, k1, k2, k3)
     return slot < 0 ? 0 : state.waiting.attempts(slot)
   }
-  return 'attempt' in event ? event.attempt.attempts : 0
+  if (event.kind === KIND.linked) return standingOf(event, key)?.attempts ?? 0
+  return attemptIn(event)?.attempts ?? 0
 }
 
 function fromOf(names: PageNames, link: Link, event: CrawlEvent): string | null {

@@ -19,10 +19,12 @@ import type { OpenedLog } from '../log/opened.ts'
 import { PAGES_LOG } from '../log/pages.ts'
 import { verifyLog } from '../log/verify.ts'
 import { auditLog } from '../shard/audit.ts'
+import { generationIn, logDirectory } from '../shard/generations.ts'
 import { EVENTS_LOG } from '../shard/opening.ts'
 import { type Accounts, accountsOf } from './accounting.ts'
 import { keyTrouble } from './key-trouble.ts'
 import type { Layout } from './layout.ts'
+import { statedGeneration } from './manifest.ts'
 import { verifyPages } from './page-checks.ts'
 import { closeLogs, type PastCrawl, readCrawl } from './reading.ts'
 import type { Status } from './status.ts'
@@ -45,7 +47,8 @@ export interface CrawlVerification {
 export function verifyCrawl(disk: Disk, layout: Layout, decode: DecodeContent): CrawlVerification {
   const troubles: Trouble[] = []
   const directory = layout.shard(0)
-  const events = verifyLog(disk, `${directory}/log`, EVENTS_LOG)
+  const eventsDirectory = logDirectory(directory, generationIn(disk, directory, statedGeneration(disk, layout)))
+  const events = verifyLog(disk, eventsDirectory, EVENTS_LOG)
   if (events.opened.isEmpty && events.findings.length === 0) {
     events.opened.close()
     throw new CrawlError('DIR_NO_CRAWL', `There is no crawl in ${layout.root}.`, { path: layout.root })
@@ -53,7 +56,7 @@ export function verifyCrawl(disk: Disk, layout: Layout, decode: DecodeContent): 
   const pages = verifyLog(disk, `${directory}/pages`, { ...PAGES_LOG, promised: pagesPromised(events.opened) })
   troubles.push(
     ...events.findings.map((finding) =>
-      troubleOf('log', finding, keyTrouble(disk, events.opened, finding, `${directory}/log`)),
+      troubleOf('log', finding, keyTrouble(disk, events.opened, finding, eventsDirectory)),
     ),
   )
   troubles.push(

@@ -13,6 +13,7 @@ import { cutAtSequence } from './cut.ts'
 import { removeOtherGenerations } from './generations.ts'
 import { horizonOf } from './horizon.ts'
 import { cutToMatch, openShardLogs } from './opening.ts'
+import type { Compress } from './page-transform.ts'
 import { replayFrom, totalsAt } from './replay.ts'
 import { encodeTotals } from './totals.ts'
 import { type VoidedPages, voidPages } from './void-pages.ts'
@@ -24,6 +25,8 @@ export interface CompactShardOptions extends Pick<CompactionOptions, 'segmentByt
   /** The horizon is not later than this instant; undefined = now. */
   readonly keepMs?: number | undefined
   readonly wallMs: number
+  /** For pages that were not compressed yet when their segment is rewritten. */
+  readonly compress: Compress
   /** Makes the new generation count: replaces MANIFEST. */
   readonly commit: (written: WrittenGeneration) => void
   /** Called with what went wrong and costs nothing but time or space. */
@@ -54,12 +57,25 @@ export function compactShard(
   const { from, segment, pagesSynced, state } = sealed
   const plan = { from, to: from + 1, segment, pagesSynced }
   const { store, segmentBytesMax, onProgress } = options
-  const written = writeGeneration(disk, directory, plan, { random, store, state, segmentBytesMax, onProgress })
+  const written = tryWriting(() =>
+    writeGeneration(disk, directory, plan, { random, store, state, segmentBytesMax, onProgress }),
+  )
+  if ('why' in written) return { kind: 'nothing', why: written.why }
   publishGeneration(disk, directory, plan)
   options.commit(written)
   removeOtherGenerations(disk, directory, plan.to)
   saveFirstCheckpoint(disk, directory, written, options)
   return { kind: 'compacted', written, voided: tidyPages(disk, directory, plan.to, options) }
+}
+
+/** A log that would not get smaller stays as it is. */
+function tryWriting(write: () => WrittenGeneration): WrittenGeneration | { readonly why: string } {
+  try {
+    return write()
+  } catch (error) {
+    if (error instanceof CrawlError && error.code === 'LOG_FULL') return { why: error.message }
+    throw error
+  }
 }
 
 interface Sealed {
@@ -159,10 +175,15 @@ function saveFirstCheckpoint(
 }
 
 /** Frees what only the void records referred to. What does not come off now does at the next compaction. */
-function tidyPages(disk: Disk, directory: string, generation: number, { onMessage }: CompactShardOptions): VoidedPages {
+function tidyPages(
+  disk: Disk,
+  directory: string,
+  generation: number,
+  { onMessage, compress }: CompactShardOptions,
+): VoidedPages {
   const { events, pages } = openShardLogs(disk, directory, 'read', undefined, generation)
   try {
-    return voidPages(disk, events, pages, `${directory}/pages`)
+    return voidPages(disk, events, pages, `${directory}/pages`, compress)
   } catch (error) {
     if (!(error instanceof CrawlError)) throw error
     onMessage?.(`Pages that nothing refers to any more still take up space: ${error.message}`)

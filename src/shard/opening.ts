@@ -172,9 +172,10 @@ export function openShard(env: Env, directory: string, opened: OpenedShard, opti
 }
 
 /** Cuts off what does not count at the ends of both logs. */
-export function cutToMatch({ events, pages, end, pagesEnd }: OpenedShard): void {
-  if (!events.isEmpty && comparePositions(end, events.end) < 0) events.cut(end)
-  if (!pages.isEmpty && comparePositions(pagesEnd, pages.end) < 0) pages.cut(pagesEnd)
+export function cutToMatch({ events: eventsLog, pages: pagesLog, end, pagesEnd }: OpenedShard): void {
+  const isNew = eventsLog.isEmpty
+  if (!isNew && comparePositions(end, eventsLog.end) < 0) eventsLog.cut(end)
+  if (comparePositions(pagesEnd, pagesLog.end) < 0 && !pagesLog.isEmpty) pagesLog.cut(pagesEnd)
 }
 
 /** The marks before may tell of places that were cut: from here on the last one tells what is there. */

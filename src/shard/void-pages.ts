@@ -12,8 +12,10 @@ import { ITEM_BYTES, KIND } from '../log/format.ts'
 import type { OpenedLog } from '../log/opened.ts'
 import { CONTINUED, PAGES_LOG } from '../log/pages.ts'
 import type { RecordView } from '../log/record.ts'
-import { adoptRewritten, rewriteSegment } from '../log/rewrite.ts'
+import { adoptRewritten, rewriteSegment, type Transform } from '../log/rewrite.ts'
+import { isRewritten } from '../log/segment.ts'
 import { eventOf } from './link-source.ts'
+import { type Compress, createPageTransform } from './page-transform.ts'
 import { PART_VOID, PART_ZSTD } from './pages.ts'
 
 export interface VoidedPages {
@@ -27,15 +29,23 @@ export interface VoidedPages {
  * Errors: LOG_CORRUPT, DISK_FULL, DISK_FAILED; segments done before stay done.
  * Cost: a sequential read of the events and of the pages, a write of the segments that get smaller; a bit a page.
  */
-export function voidPages(disk: Disk, events: OpenedLog, pages: OpenedLog, directory: string): VoidedPages {
+export function voidPages(
+  disk: Disk,
+  events: OpenedLog,
+  pages: OpenedLog,
+  directory: string,
+  compress: Compress,
+): VoidedPages {
   const referred = referredPages(events, pages)
   let count = 0
   let bytesFreed = 0
   let before = { isContinued: false, isKept: true }
-  for (const { number } of pages.segments.slice(0, -1)) {
+  for (const { number, header } of pages.segments.slice(0, -1)) {
     const found = lookThrough(pages, number, referred, before)
     if (found.pages > 0) {
-      const transform = createVoiding(number, referred, before)
+      // One that was not compressed yet would not be any more: rewritten segments are.
+      const other = isRewritten(header) ? () => undefined : createPageTransform(compress)
+      const transform = createVoiding(number, referred, before, other)
       const { beforeBytes, afterBytes } = rewriteSegment(disk, directory, number, PAGES_LOG, transform)
       adoptRewritten(disk, directory, number)
       count += found.pages
@@ -113,12 +123,13 @@ function follower(number: number, bits: PageBits, start: Before) {
   return follow
 }
 
-function createVoiding(number: number, bits: PageBits, start: Before): Parameters<typeof rewriteSegment>[4] {
+function createVoiding(number: number, bits: PageBits, start: Before, other: Transform): Transform {
   const follow = follower(number, bits, start)
   return (record) => {
     if (record.kind !== KIND.value) return undefined
     follow.next(record)
-    if (follow.before.isKept || (record.flags & PART_VOID) !== 0) return undefined
+    const changed = other(record)
+    if (follow.before.isKept || (record.flags & PART_VOID) !== 0) return changed
     return { flags: (record.flags & ~PART_ZSTD) | PART_VOID, body: Buffer.from(record.body.subarray(0, KEY_BYTES)) }
   }
 }

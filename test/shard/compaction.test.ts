@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { zstdCompressSync } from 'node:zlib'
 import { createState, type State } from '../../src/core/state.ts'
 import { verifyLog } from '../../src/log/verify.ts'
 import { auditLog } from '../../src/shard/audit.ts'
@@ -54,6 +55,7 @@ function compact(disk: SimulatedDisk, keepMs?: number, store = new SimulatedChec
     stated: undefined,
     keepMs,
     wallMs: 0,
+    compress: (bytes) => zstdCompressSync(bytes),
     commit: () => {},
     segmentBytesMax: 32 * 1024,
   })

@@ -8,16 +8,29 @@ import assert from 'node:assert/strict'
 import { ByteReader } from '../../src/base/bytes.ts'
 import { type Key, keyOf } from '../../src/base/md5.ts'
 import { decodeEvent } from '../../src/core/decode.ts'
-import type { Attempt, CrawlEvent, Findings, Link, LinkGroup, RobotsEvent } from '../../src/core/event.ts'
+import {
+  type Attempt,
+  type CrawlEvent,
+  type Findings,
+  type Link,
+  type LinkedEvent,
+  type LinkGroup,
+  type RobotsEvent,
+  STANDING,
+} from '../../src/core/event.ts'
 import { KIND } from '../../src/core/kind.ts'
 import { reasonOf } from '../../src/core/reasons.ts'
 import { type Settings, settingsOfHost } from '../../src/core/settings.ts'
+import { hostOf } from '../../src/core/url.ts'
 import type { Disk } from '../../src/env/disk.ts'
 import { NOWHERE, type Position } from '../../src/log/format.ts'
 import { mixText } from '../../src/tables/digest.ts'
 import { createHost, createUrl, ENTRY, EntrySum, type HostEntry, halves, type UrlEntry } from './audit-entries.ts'
 
-const AT = { length: 0, kind: 5, timeMs: 8, body: 20, markSegment: 24, markPosition: 28, markDigest: 40 } as const
+const AT = {
+  ...{ length: 0, kind: 5, flags: 6, timeMs: 8, body: 20, generation: 44 },
+  ...{ markSegment: 24, markPosition: 28, markDigest: 40 },
+} as const
 /** What robots.txt came to: the host is held. */
 const HELD = 3
 /** Reasons that show that somebody answered at the host. */
@@ -35,14 +48,26 @@ export class Audit {
   promised: Position = NOWHERE
   lastMs = 0
   readonly #disk: Disk
-  readonly #directory: string
+  #directory: string
   readonly #sum = new EntrySum()
-  #segment = 1
+  #segment: number
   #position = 0
+  /** What is read stands for what a compaction left out: it tells where things stand, not how they came there. */
+  #isCompacted = false
 
   constructor(disk: Disk, directory: string) {
     this.#disk = disk
     this.#directory = directory
+    const first = disk.list(directory).find((name) => name.endsWith('.val'))
+    this.#segment = first === undefined ? 1 : Number.parseInt(first, 10)
+  }
+
+  /** The log goes on in another directory; its segments up to a number have been compacted, and were read before. */
+  follow(directory: string, compactedUntil: number): void {
+    this.#directory = directory
+    if (this.#segment > compactedUntil) return
+    this.#segment = compactedUntil + 1
+    this.#position = 0
   }
 
   get digestHex(): string {
@@ -87,13 +112,16 @@ export class Audit {
     assert.ok(timeMs >= this.lastMs, `time goes back in the log: ${this.lastMs}, then ${timeMs}`)
     this.lastMs = timeMs
     this.records++
+    if (kind === KIND.segment)
+      this.#isCompacted = (this.records === 1 && bytes.readUInt32LE(AT.generation) > 0) || this.#isCompacted
     if (kind === KIND.mark) {
+      this.#isCompacted = false
       this.promised = { segment: bytes.readUInt32LE(AT.markSegment), position: bytes.readUInt32LE(AT.markPosition) }
       const digest = bytes.toString('hex', AT.markDigest, AT.markDigest + 16)
       assert.equal(digest, this.digestHex, 'the digest in a mark is that of the records before it')
       return
     }
-    const event = decodeEvent(new ByteReader(bytes, AT.body), kind)
+    const event = decodeEvent(new ByteReader(bytes, AT.body), kind, bytes.readUInt16LE(AT.flags))
     if (event !== undefined) this.#apply(event, timeMs)
   }
 
@@ -112,7 +140,17 @@ export class Audit {
         return this.#find(event)
       }
       case KIND.bulk:
+        if (event.isCompacted) return this.#admit(event.group)
         return this.#move(event.group)
+      case KIND.hosts:
+        for (const { host: name, hasAnswered } of event.hosts) {
+          const host = this.#host(name)
+          if (hasAnswered) host.flags |= 1
+          this.#sum.putCounts(host)
+        }
+        return
+      case KIND.linked:
+        return this.#linked(event)
       case KIND.claim:
         for (const group of event.groups) {
           const host = this.#hostByKey(group.hostKey)
@@ -128,6 +166,7 @@ export class Audit {
         for (const group of event.groups) for (const link of group.links) this.#void(link, event.isDeath)
         return
       case KIND.fetched: {
+        if (event.isCompacted) this.#begin(event.attempt)
         const entry = this.#finish(event.attempt, 'done', '', event)
         entry.host.flags |= 1
         if (event.stored !== undefined && event.attempt.status < 300) entry.host.pages++
@@ -138,6 +177,7 @@ export class Audit {
       }
       case KIND.failed: {
         const why = reasonOf(event.reason)!
+        if (event.isCompacted) this.#begin(event.attempt, why)
         const entry = this.#finish(event.attempt, 'failed', why, event)
         if (ANSWERED.test(why)) entry.host.flags |= 1
         return this.#sum.putCounts(entry.host)
@@ -145,6 +185,7 @@ export class Audit {
       case KIND.retry:
         return this.#retry(event.attempt, event.dueMs, reasonOf(event.reason)!, event)
       case KIND.refused:
+        if (event.isCompacted) for (const group of event.groups) this.#admit(group)
         for (const group of event.groups) for (const link of group.links) this.#refuse(link, reasonOf(event.reason)!)
         return
       case KIND.reopened:
@@ -197,10 +238,35 @@ export class Audit {
       this.#sum.putUrl(entry)
     }
     for (const key of scopeKeys) this.#sum.add(`scope ${key}`, ENTRY.scope, key)
-    for (const group of groups) {
-      const host = this.#host(group.host)
-      for (const link of group.links) this.#enqueue(link, host)
-      this.#sum.putCounts(host)
+    for (const group of groups) this.#admit(group)
+  }
+
+  #admit(group: LinkGroup): void {
+    const host = this.#host(group.host)
+    for (const link of group.links) this.#enqueue(link, host)
+    this.#sum.putCounts(host)
+  }
+
+  /** A URL of which a compaction has kept the outcome alone: all that came before it. */
+  #begin({ link, attempts }: Attempt, why = ''): void {
+    const host = hostOf(link.url)
+    this.#admit({ host, hostKey: keyOf(host), isPreferred: false, links: [link] })
+    const entry = this.urls.get(link.key)!
+    entry.attempts = attempts - 1
+    entry.deaths = why === 'poison' ? 4 : 0
+    this.#turn(entry, 'processing')
+  }
+
+  #linked({ groups, standings }: LinkedEvent): void {
+    const links = groups.flatMap((group) => group.links)
+    for (const group of groups) this.#admit(group)
+    for (const [i, { what, attempts, deaths, dueMs }] of standings.entries()) {
+      const entry = this.urls.get(links[i].key)!
+      entry.attempts = attempts
+      entry.deaths = deaths
+      if (what === STANDING.waits) this.#wait(entry, dueMs)
+      if (what === STANDING.failed) this.#failWithHost(entry.key, entry.host)
+      this.#sum.putCounts(entry.host)
     }
   }
 
@@ -227,7 +293,8 @@ export class Audit {
     assert.ok(entry !== undefined && entry.state === 'pending', `${entry?.url}: claimed while ${entry?.state}`)
     assert.equal(entry.host, host)
     this.#mayContact(host, timeMs, entry.url)
-    if (entry.waiting !== undefined) assert.ok(entry.waiting.dueMs <= timeMs, `${entry.url}: claimed before it is due`)
+    if (entry.waiting !== undefined && !this.#isCompacted)
+      assert.ok(entry.waiting.dueMs <= timeMs, `${entry.url}: claimed before it is due`)
     this.#wait(entry, undefined)
     entry.claims++
     entry.isRequested = false
@@ -235,6 +302,8 @@ export class Audit {
   }
 
   #mayContact(host: HostEntry, timeMs: number, what: string): void {
+    // When a claim of before was made is not known any more.
+    if (this.#isCompacted) return
     assert.ok(
       host.blockedUntilMs <= timeMs,
       `${what}: claimed ${host.blockedUntilMs - timeMs} ms before its host's delay is over`,
@@ -328,8 +397,10 @@ export class Audit {
     const host = this.#host(event.host)
     const scheme = event.isHttps ? 'https' : 'http'
     const robots = host.robots[scheme]
-    assert.ok(robots.isAsked, `robots.txt of ${event.host}: an answer, and nobody asked`)
-    assert.equal(event.attempts, robots.attempts + 1, `attempts of the robots.txt of ${event.host}`)
+    if (!this.#isCompacted) {
+      assert.ok(robots.isAsked, `robots.txt of ${event.host}: an answer, and nobody asked`)
+      assert.equal(event.attempts, robots.attempts + 1, `attempts of the robots.txt of ${event.host}`)
+    }
     robots.isAsked = false
     host.flags &= event.isHttps ? ~4 : ~2
     if (event.status > 0) host.flags |= 1

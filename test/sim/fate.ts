@@ -43,7 +43,7 @@ export function drawFate(chance: Chance): Fate {
   return { ...life, requests }
 }
 
-function drawKind(chance: Chance): DeathKind {
+export function drawKind(chance: Chance): DeathKind {
   return chance.percent(50) ? 'power' : 'process'
 }
 

@@ -6,9 +6,14 @@
  * (accounts.ts), what was written or synced is still there (here), and the end is that of a plain walk (walk.ts).
  */
 import assert from 'node:assert/strict'
+import { zstdCompressSync } from 'node:zlib'
 import { CrawlError } from '../../src/base/errors.ts'
+import { layoutOf } from '../../src/crawl/layout.ts'
+import { statedGeneration, writeManifest } from '../../src/crawl/manifest.ts'
 import { comparePositions, NOWHERE, type Position } from '../../src/log/format.ts'
 import { loadCheckpoint, saveCheckpoint } from '../../src/shard/checkpoint.ts'
+import { compactShard } from '../../src/shard/compacting.ts'
+import { generationIn, logDirectory } from '../../src/shard/generations.ts'
 import { openShard, openShardLogs } from '../../src/shard/opening.ts'
 import { isFinished, strandedHosts } from '../../src/shard/shard.ts'
 import { type Shard, wake } from '../../src/shard/shard-parts.ts'
@@ -21,7 +26,7 @@ import { Death, type DeathKind } from './death.ts'
 import { SimulatedDisk } from './disk.ts'
 import { checkEnd, checkLimit } from './ending.ts'
 import { createEnv, type World } from './env.ts'
-import { drawFate, type Fate, longLife, meetFate, NEVER, shortLife } from './fate.ts'
+import { drawFate, drawKind, type Fate, longLife, meetFate, NEVER, shortLife } from './fate.ts'
 import { isSame, keptBytes } from './kept.ts'
 import { type CrawlPlan, planCrawl } from './plan.ts'
 import { Politeness } from './politeness.ts'
@@ -31,7 +36,9 @@ import { walk } from './walk.ts'
 import { generateWeb, PAGES_MIN, type WebPlan, withMoreSeeds } from './web.ts'
 
 export const DIRECTORY = '/crawl/shards/0'
-const LOG = `${DIRECTORY}/log`
+const LAYOUT = layoutOf('/crawl')
+/** Between two lives the crawl is compacted, so many times in a hundred. */
+const COMPACTIONS_PERCENT = 25
 const DEATHS_MIN = 5
 /** URLs of a crawl, at least: scopes and depths leave out much of a web, which is made larger then. */
 const URLS_MIN = 200
@@ -42,6 +49,7 @@ const LIVES_MAX = 80
 const STEPS_MAX = 400_000
 /** Flag of a host in the audit. */
 const ANSWERED = 1
+const MANIFEST = { version: 1, crawlId: '', shards: 1, generation: 0, horizonMs: 0, horizonSequence: 0 } as const
 const IDENTITY = { crawlId: new Uint8Array(16).fill(7), shard: 0, generation: 0 }
 
 export interface Figures {
@@ -57,6 +65,7 @@ export interface Figures {
   readonly stops: number
   /** Openings that began with a checkpoint. */
   readonly checkpoints: number
+  readonly compactions: number
   readonly steps: number
   readonly virtualMs: number
 }
@@ -96,6 +105,8 @@ class Simulation {
   private readonly crawl: CrawlPlan
   private readonly world: World
   private audit: Audit
+  private readonly compactions: Chance
+  private compacted = 0
   private readonly checkpoints = new SimulatedCheckpoints()
   private resumedByCheckpoint = 0
   private shard: Shard | undefined
@@ -126,7 +137,9 @@ class Simulation {
     const disk = new SimulatedDisk((run) => time.after(chance.between(1, 60), run))
     const politeness = new Politeness(this.plan, time, wall, this.crawl.settings.delayMaxMs)
     this.world = { time, wall, disk, chance, politeness, servers: new Servers(this.plan, new Chance(seed, 'servers')) }
-    this.audit = new Audit(disk, LOG)
+    this.compactions = new Chance(seed, 'compactions')
+    writeManifest(disk, LAYOUT, MANIFEST)
+    this.audit = new Audit(disk, this.log)
     disk.fault = (operation, path, change) =>
       void meetFate(this.fate, disk, this.chance, operation, path, change) as undefined
   }
@@ -135,6 +148,7 @@ class Simulation {
     while (!this.isOver || this.deaths < DEATHS_MIN || this.hasDied) {
       assert.ok(++this.lives <= LIVES_MAX, `the crawl is not finished after ${LIVES_MAX} processes`)
       this.live()
+      if (this.compactions.percent(COMPACTIONS_PERCENT)) this.compact()
     }
     const { disk, servers } = this.world
     const expected = walk(this.plan, this.crawl.rules)
@@ -162,6 +176,59 @@ class Simulation {
     if (this.chance.percent(50)) this.time.pass(this.chance.below(4000))
   }
 
+  /** Directory of the events log that counts. */
+  private get log(): string {
+    const { disk } = this.world
+    return logDirectory(DIRECTORY, generationIn(disk, DIRECTORY, statedGeneration(disk, LAYOUT)))
+  }
+
+  /** Compacts the crawl while nobody runs it; that process may die as well. */
+  private compact(): void {
+    const { disk, wall } = this.world
+    const { compactions } = this
+    const dies = compactions.percent(40)
+    this.fate = dies
+      ? { ...longLife(), death: drawKind(compactions), operations: compactions.between(1, 25) }
+      : longLife()
+    const wallMs = wall.ms
+    try {
+      const done = compactShard({ disk, random: compactions }, DIRECTORY, {
+        store: this.checkpoints,
+        stated: statedGeneration(disk, LAYOUT),
+        keepMs: compactions.percent(25) ? wallMs - compactions.below(20_000) : undefined,
+        wallMs,
+        // Also so small that there are several of them.
+        segmentBytesMax: compactions.percent(50) ? this.crawl.segmentBytesMax : undefined,
+        compress: (bytes) => zstdCompressSync(bytes),
+        commit: ({ plan: { to }, horizon: { timeMs, sequence } }) =>
+          writeManifest(disk, LAYOUT, { ...MANIFEST, generation: to, horizonMs: timeMs, horizonSequence: sequence }),
+      })
+      if (done.kind === 'compacted') this.follow(done.written.plan.segment)
+      else this.audit.advance()
+    } catch (error) {
+      if (error instanceof Death) this.die(error.kind)
+      // The crawl died before it was one.
+      else if (!(error instanceof CrawlError) || error.code !== 'DIR_NO_CRAWL') throw error
+    }
+    this.fate = longLife()
+    this.time.clear()
+  }
+
+  /** What was compacted is the same crawl: for who has read it all along, and for who reads it from its start. */
+  private follow(segment: number): void {
+    this.compacted++
+    const afresh = new Audit(this.world.disk, this.log)
+    afresh.advance()
+    // After a death nobody may have read it yet.
+    if (this.audit.records === 0) this.audit = afresh
+    this.audit.follow(this.log, segment)
+    this.audit.advance()
+    assert.equal(afresh.digestHex, this.audit.digestHex, 'what was compacted is another crawl')
+    assert.equal(afresh.urls.size, this.audit.urls.size, 'URLs are lost by a compaction')
+    this.kept = this.audit.position
+    this.promised = this.audit.promised
+  }
+
   private chooseFate(): Fate {
     const hasToDie = this.deaths < DEATHS_MIN
     if (this.isOver) return hasToDie ? shortLife(this.chance) : longLife()
@@ -170,8 +237,8 @@ class Simulation {
 
   private open(): void {
     const { disk } = this.world
-    const before = keptBytes(disk, LOG, this.kept)
-    const opened = openShardLogs(disk, DIRECTORY, 'write')
+    const before = keptBytes(disk, this.log, this.kept)
+    const opened = openShardLogs(disk, DIRECTORY, 'write', undefined, statedGeneration(disk, LAYOUT))
     assert.equal(opened.isLossy, false, `synced records are lost: ${opened.messages.join(' ')}`)
     assert.ok(
       comparePositions(opened.end, this.promised) >= 0,
@@ -190,7 +257,7 @@ class Simulation {
       ...{ ...options, segmentBytesMax: this.crawl.segmentBytesMax },
       ...(checkpoint === undefined ? {} : { checkpoint }),
     })
-    assert.ok(isSame(keptBytes(disk, LOG, this.kept), before), 'opening changed what was written or synced before')
+    assert.ok(isSame(keptBytes(disk, this.log, this.kept), before), 'opening changed what was written or synced before')
     this.promised = shard.events.synced
     const { deathVoids } = this.audit
     this.audit.advance()
@@ -367,16 +434,19 @@ class Simulation {
     if (kind === 'process') {
       disk.processDeath()
       // A process that died while it opened may not have cut yet what a loss of power had torn: nothing to read.
-      if (isTorn) this.audit = new Audit(disk, LOG)
+      if (isTorn) this.audit = new Audit(disk, this.log)
       else this.audit.advance()
       if (!isTorn) this.kept = this.audit.position
       return
     }
-    const before = keptBytes(disk, LOG, this.promised)
+    const { log } = this
+    const before = keptBytes(disk, log, this.promised)
     disk.powerLoss(() => this.chance.uint32())
-    assert.ok(isSame(keptBytes(disk, LOG, this.promised), before), 'the disk keeps what was synced')
+    // A compaction that had not come to its end may be undone.
+    if (this.log === log)
+      assert.ok(isSame(keptBytes(disk, log, this.promised), before), 'the disk keeps what was synced')
     this.kept = this.promised
-    this.audit = new Audit(disk, LOG)
+    this.audit = new Audit(disk, this.log)
   }
 
   private figures(): Figures {
@@ -395,7 +465,12 @@ class Simulation {
         deaths,
         stops,
       },
-      ...{ checkpoints: this.resumedByCheckpoint, steps: time.steps, virtualMs: time.nowMs },
+      ...{
+        checkpoints: this.resumedByCheckpoint,
+        compactions: this.compacted,
+        steps: time.steps,
+        virtualMs: time.nowMs,
+      },
     }
   }
 }
