@@ -64,19 +64,15 @@ function tryOne(
   const truth = truthOf(sample.disk, disk)
   const isSeen = seenDamage(disk)
   const before = statesOf(sample.disk)
-  const repair = repairCrawl(
-    { disk, random: { uint32 }, decode: decodeContent, nowMs: NOW_MS, store: storeOf(sample), segmentBytesMax: 16_384 },
-    LAYOUT,
-  )
+  const openStore = () => ({ store: storeOf(sample), note: '' })
+  const tools = { disk, random: { uint32 }, decode: decodeContent, nowMs: NOW_MS, openStore, segmentBytesMax: 16_384 }
+  const repair = repairCrawl(tools, LAYOUT)
   count(report, `${sample.name} · ${kindOf(repair, truth)}`)
   const { troubles } = verifyCrawl(disk, LAYOUT, decodeContent)
   const damages = troubles.filter(({ isDamage }) => isDamage)
   if (damages.length > 0) return say(`verify says ${damages.map(({ message }) => message).join(' ')}`)
   compareReport(repair, truth, isSeen, before, statesOf(disk), say)
-  const again = repairCrawl(
-    { disk, random: { uint32 }, decode: decodeContent, nowMs: NOW_MS, store: storeOf(sample) },
-    LAYOUT,
-  )
+  const again = repairCrawl(tools, LAYOUT)
   if (again.lost.length + again.counts.urls + again.counts.pages > 0) say('a second repair finds something')
   compareEnds(end, outcomeOf(resumeToEnd(sample, disk)), say)
 }

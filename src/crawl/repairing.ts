@@ -46,7 +46,8 @@ export interface RepairTools {
   readonly decode: DecodeContent
   /** Wall clock, milliseconds since 1970. */
   readonly nowMs: number
-  readonly store: CheckpointStore
+  /** Opens crawl.db; what is damaged of it is given to `setAside` before. `note`: what was wrong, ''. */
+  readonly openStore: (setAside: (path: string) => void) => { readonly store: CheckpointStore; readonly note: string }
   readonly segmentBytesMax?: number | undefined
   readonly onProgress?: (step: RepairStep, done: number, max: number) => void
 }
@@ -104,6 +105,7 @@ class Repairing {
   readonly #inspection: Inspection
   readonly #aside: DamagedFiles
   readonly #directory: string
+  readonly #store: CheckpointStore
   /** Generation that is written. */
   readonly #next: number
   readonly #notes: string[] = []
@@ -116,6 +118,9 @@ class Repairing {
     this.#inspection = inspection
     this.#aside = new DamagedFiles(tools.disk, layout, tools.nowMs)
     this.#directory = layout.shard(0)
+    const { store, note } = tools.openStore((path) => this.#aside.move(path))
+    this.#store = store
+    if (note !== '') this.#notes.push(note)
     // One that never counted may lie there: it is removed once this one counts.
     this.#next = found.generation + 1
     while (tools.disk.list(logDirectory(this.#directory, this.#next)).length > 0) this.#next++
@@ -274,13 +279,13 @@ class Repairing {
 
   /** Images that cannot be read any more go aside. @returns how many */
   #dropDamagedImages(): number {
-    const { disk, store } = this.#tools
+    const { disk } = this.#tools
     let dropped = 0
     for (const path of this.#images()) {
       const image = readImage(disk, path)
       if (image.kind === 'image') continue
       const sequence = Number.parseInt(path.slice(path.lastIndexOf('/') + 1), 10)
-      store.dropCheckpoint(this.#found.shard, sequence)
+      this.#store.dropCheckpoint(this.#found.shard, sequence)
       this.#aside.move(path)
       this.#notes.push(`Checkpoint ${sequence} cannot be read (${image.why}), and is given up; a replay takes longer.`)
       dropped++
@@ -290,14 +295,14 @@ class Repairing {
 
   /** From the replacement of MANIFEST on the new generation counts. */
   #publish(horizon: SalvagedEvents['horizon'] | undefined): void {
-    const { disk, store } = this.#tools
+    const { disk } = this.#tools
     const hasNewLog = horizon !== undefined
     const { crawlId, shard, manifest, generation } = this.#found
     const directory = this.#directory
     if (hasNewLog) {
       disk.rename(asideDirectory(directory, this.#next), logDirectory(directory, this.#next))
       disk.syncDirectory(directory)
-      store.prune(shard, new Set())
+      this.#store.prune(shard, new Set())
     }
     writeManifest(disk, this.#layout, {
       version: 1,

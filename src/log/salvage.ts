@@ -360,7 +360,11 @@ function agreesWith(words: Uint32Array, stretches: readonly Stretch[], expected:
     if (position < before || (role === ROLE.events && itemKind(words[i + ITEM_AT.kindAndArg]) === 0)) return false
     before = position
     while (range < lost.length && position >= lost[range].end && !(isOpen && range === lost.length - 1)) range++
-    if (range < lost.length && position >= lost[range].start) continue
+    if (range < lost.length && position >= lost[range].start) {
+      // All that stands before it must have been met.
+      if (at < expected.length && expected[at + ITEM_AT.position] < lost[range].start) return false
+      continue
+    }
     for (let w = 0; w < ITEM_WORDS; w++) if (words[i + w] !== expected[at + w]) return false
     at += ITEM_WORDS
   }

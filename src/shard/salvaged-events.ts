@@ -84,6 +84,7 @@ export function salvageEvents(disk: Disk, directory: string, options: SalvageEve
   const writing = new Salvaging(disk, directory, aside, options)
   salvage(disk, logDirectory(directory, options.from), options.segments, EVENTS_LOG, writing)
   const salvaged = writing.finish()
+  syncFiles(disk, aside)
   const written = openLog(disk, aside, { ...EVENTS_LOG, mode: 'read' })
   try {
     const { state } = replayFrom(written, undefined, {})
@@ -92,6 +93,19 @@ export function salvageEvents(disk: Disk, directory: string, options: SalvageEve
     written.close()
   }
   return salvaged
+}
+
+/** KEY of a sealed segment is synced beside, that of the last one not at all. */
+function syncFiles(disk: Disk, directory: string): void {
+  for (const name of disk.list(directory)) {
+    const file = disk.open(`${directory}/${name}`, 'write')
+    try {
+      file.syncNow()
+    } finally {
+      file.close()
+    }
+  }
+  disk.syncDirectory(directory)
 }
 
 function differs(path: string): CrawlError {

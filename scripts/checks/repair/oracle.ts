@@ -79,7 +79,8 @@ function fatesOf(log: Log, undamaged: SimulatedDisk, damaged: SimulatedDisk): Fa
     const after = Buffer.from(damaged.peek(segment.valPath) ?? [])
     const isIntact = ({ start, end }: RecordFact): boolean =>
       end <= after.length && before.subarray(start, end).equals(after.subarray(start, end))
-    const canRead = hasSalt(segment, isIntact)
+    const isStated = before.subarray(56, 60).equals(after.subarray(56, 60))
+    const canRead = hasSalt(segment, isIntact, isStated)
     return segment.records.map((record) => ({
       record,
       isLeft: isIntact(record) && canRead,
@@ -88,9 +89,9 @@ function fatesOf(log: Log, undamaged: SimulatedDisk, damaged: SimulatedDisk): Fa
   })
 }
 
-/** Without its own record a segment's salt comes from a mark, or from two records in a row. */
-function hasSalt({ records }: SegmentFacts, isIntact: (record: RecordFact) => boolean): boolean {
-  if (isIntact(records[0])) return true
+/** Without its own record a segment's salt is what that still states, or comes from a mark, or from two records in a row. */
+function hasSalt({ records }: SegmentFacts, isIntact: (record: RecordFact) => boolean, isStated: boolean): boolean {
+  if (isIntact(records[0]) || (isStated && records.some(isIntact))) return true
   return records.some(
     (record, i) =>
       i > 0 && isIntact(record) && (record.mark !== undefined || (i + 1 < records.length && isIntact(records[i + 1]))),

@@ -2,6 +2,7 @@
  * Small crawls on a disk in memory, to be damaged: stopped half way, dead half way, finished, compacted. All of the same
  * web, so all must come to the same end.
  */
+import { zstdCompressSync } from 'node:zlib'
 import { stateOf, URL_STATE_NAMES, URL_WORD } from '../../../src/core/state.ts'
 import type { Layout } from '../../../src/crawl/layout.ts'
 import { writeManifest } from '../../../src/crawl/manifest.ts'
@@ -100,6 +101,7 @@ function compact({ disk }: Crawled): void {
     store: new SimulatedCheckpoints(),
     stated: undefined,
     wallMs: 0,
+    compress: zstdCompressSync,
     commit: () => {},
     segmentBytesMax: SEGMENT_BYTES_MAX,
   })
