@@ -209,7 +209,9 @@ function stateIn(disk: SimulatedDisk): { logs: OpenedShard; state: State } {
 function statesOf(disk: SimulatedDisk): Map<string, number> {
   const { logs, state } = stateIn(disk)
   const states = new Map<string, number>()
-  state.urls.forEach((handle) => states.set(hexAt(state, handle), stateOf(state.urls.word(handle, URL_WORD.rest))))
+  state.urls.forEach((handle) => {
+    states.set(hexAt(state, handle), stateOf(state.urls.word(handle, URL_WORD.rest)))
+  })
   closeLogs(logs)
   return states
 }

@@ -65,16 +65,22 @@ function lossLines({ counts, unindexed, urls, pages, hostFacts, settingsFrom }: 
     ...listed(counts.pages, 'page whose body is gone', 'pages whose bodies are gone', pages),
     ...listed(counts.urls, 'URL is pending again', 'URLs are pending again', urls),
     ...listed(counts.hostFacts, 'fact of a host is asked for again', 'facts of hosts are asked for again', hostFacts),
-    ...(forgotten > 0 ? [`${plural(forgotten, 'URL')} known only by links that are gone; found again with their pages`] : []),
+    ...(forgotten > 0
+      ? [`${plural(forgotten, 'URL')} known only by links that are gone; found again with their pages`]
+      : []),
     ...(settings > 0 ? [settingsLine(settings, settingsFrom)] : []),
     ...(seeds > 0 ? [`${plural(seeds, 'record')} of seeds gone; those lines are read again`] : []),
     ...(checkpoints > 0 ? [`${plural(checkpoints, 'checkpoint')} of the log before given up`] : []),
-    ...(unindexed > 0 ? [`of ${plural(unindexed, 'lost range')} KEY tells nothing: more may be gone than is named`] : []),
+    ...(unindexed > 0
+      ? [`of ${plural(unindexed, 'lost range')} KEY tells nothing: more may be gone than is named`]
+      : []),
   ]
 }
 
 function settingsLine(records: number, from: Repair['settingsFrom']): string {
-  const now = { log: 'those before hold', checkpoint: 'those of a checkpoint hold', defaults: 'the defaults hold' }[from]
+  const now = { log: 'those before hold', checkpoint: 'those of a checkpoint hold', defaults: 'the defaults hold' }[
+    from
+  ]
   return `${plural(records, 'record')} of settings gone: ${now}; give \`crawler resume\` what should differ`
 }
 

@@ -1,14 +1,25 @@
 /** What of a crawl has to be repaired. Reads everything, changes nothing. */
 import { CrawlError } from '../base/errors.ts'
+import type { LostRange } from '../core/repaired.ts'
 import type { DecodeContent } from '../env/content.ts'
 import type { Disk } from '../env/disk.ts'
 import type { Finding } from '../log/finding.ts'
-import { ITEM_AT, ITEM_BYTES, ITEM_WORDS, itemKind, KIND, NOWHERE, parseSegmentName, type Position, ROLE, valName } from '../log/format.ts'
+import {
+  ITEM_AT,
+  ITEM_BYTES,
+  ITEM_WORDS,
+  itemKind,
+  KIND,
+  NOWHERE,
+  type Position,
+  parseSegmentName,
+  ROLE,
+  valName,
+} from '../log/format.ts'
 import { listSegments } from '../log/list.ts'
 import type { OpenedLog } from '../log/opened.ts'
 import { PAGES_LOG } from '../log/pages.ts'
 import { verifyLog } from '../log/verify.ts'
-import type { LostRange } from '../core/repaired.ts'
 import { generationIn, logDirectory } from '../shard/generations.ts'
 import { EVENTS_LOG } from '../shard/opening.ts'
 import { keyTrouble } from './key-trouble.ts'
@@ -64,11 +75,25 @@ export function findCrawl(disk: Disk, layout: Layout): FoundCrawl {
     }
   }
   const [best] = [...votes].sort((a, b) => b[1] - a[1])
-  const hasFiles = [logDirectory(directory, generation), `${directory}/pages`].some((path) => disk.list(path).length > 0)
-  if (best === undefined && (manifest === undefined || !hasFiles))
+  const paths = [logDirectory(directory, generation), `${directory}/pages`]
+  if (best === undefined && (manifest === undefined || !paths.some((path) => hasRecords(disk, path))))
     throw new CrawlError('DIR_NO_CRAWL', `There is no crawl in ${layout.root}.`, { path: layout.root })
   const [crawlId, shard] = best === undefined ? [manifest?.crawlId ?? '', '0'] : best[0].split(' ')
   return { crawlId: Buffer.from(crawlId, 'hex'), shard: Number(shard), generation, manifest }
+}
+
+/** Bytes of a VAL that was never more than the beginning of a crawl: a `segment` and an `open` record. */
+const BEGINNING_BYTES_MAX = 4096
+
+function hasRecords(disk: Disk, directory: string): boolean {
+  return disk.list(directory).some((name) => {
+    const file = disk.open(`${directory}/${name}`, 'read')
+    try {
+      return file.sizeBytes() > BEGINNING_BYTES_MAX
+    } finally {
+      file.close()
+    }
+  })
 }
 
 /** One that says to be of a newer version, but has exactly the fields of this one, is damaged. */
@@ -81,14 +106,14 @@ function manifestOf(disk: Disk, layout: Layout): Manifest | undefined {
   }
 }
 
-const MANIFEST_FIELDS = ['crawlId', 'generation', 'horizonMs', 'shards', 'version']
+const MANIFEST_FIELDS = ['crawlId', 'generation', 'horizonMs', 'horizonSequence', 'shards', 'version']
 
 function hasOurFields(disk: Disk, layout: Layout): boolean {
   const file = disk.open(layout.manifest, 'read')
   try {
     const bytes = Buffer.alloc(file.sizeBytes())
     file.read(bytes, 0)
-    return Object.keys(JSON.parse(bytes.toString())).sort().join() === MANIFEST_FIELDS.join()
+    return Object.keys(JSON.parse(bytes.toString()) as object).every((name) => MANIFEST_FIELDS.includes(name))
   } finally {
     file.close()
   }
@@ -102,7 +127,8 @@ export function inspectCrawl(disk: Disk, layout: Layout, found: FoundCrawl, deco
   const pages = verifyLog(disk, `${directory}/pages`, { ...PAGES_LOG, promised: pagesPromised(events.opened) })
   try {
     const isCorrupt = ({ what }: Finding): boolean => what === 'corrupt' || what === 'syncedLost'
-    const isLost = events.findings.some(isCorrupt) || events.opened.isEmpty || hasLostSegment(disk, log, events.opened, true)
+    const isLost =
+      events.findings.some(isCorrupt) || events.opened.isEmpty || hasLostSegment(disk, log, events.opened, true)
     // Where events are gone that might have told, an end that looks torn may have been promised.
     const isTorn = ({ what }: Finding): boolean => what === 'torn'
     const needsPages =

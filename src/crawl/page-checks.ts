@@ -51,12 +51,7 @@ export function verifyPages(logs: Logs, end: Position, decode: DecodeContent, tr
 }
 
 /** What is wrong with the page of an outcome; undefined where nothing is. Cost: a read or two, one SHA-256. */
-export function troubleOfPage(
-  pages: PageSource,
-  stored: Stored,
-  key: Key,
-  decode: DecodeContent,
-): Trouble | undefined {
+export function troubleOfPage(pages: PageSource, stored: Stored, key: Key, decode: DecodeContent): Trouble | undefined {
   try {
     const page = readPage(pages, stored.page, decode)
     if (page === undefined) return problem('it is missing, or stands behind damage.')

@@ -45,8 +45,12 @@ function openDatabase({ database: path }: Layout, setAside: (path: string) => vo
   const isThere = existsSync(path)
   const found = openCrawlDb(path, 'read')
   found.store.close()
-  if (isThere && found.message !== '') for (const companion of ['', '-journal', '-wal', '-shm']) setAside(path + companion)
+  if (isThere && found.message !== '')
+    for (const companion of ['', '-journal', '-wal', '-shm']) setAside(path + companion)
   const opened = openCrawlDb(path)
   if (opened.message !== '' || found.message === '') return opened
-  return { ...opened, message: 'crawl.db could not be read, and is begun anew; replays are longer until a checkpoint is saved.' }
+  return {
+    ...opened,
+    message: 'crawl.db could not be read, and is begun anew; replays are longer until a checkpoint is saved.',
+  }
 }

@@ -27,7 +27,13 @@ import { type LeftSegment, leftSegments } from '../log/salvage.ts'
 import { asideDirectory, logDirectory, removeOtherGenerations } from '../shard/generations.ts'
 import { readImage } from '../shard/image.ts'
 import { EVENTS_LOG } from '../shard/opening.ts'
-import { expectedPages, isAtOrBehind, type LossListener, type SalvagedEvents, salvageEvents } from '../shard/salvaged-events.ts'
+import {
+  expectedPages,
+  isAtOrBehind,
+  type LossListener,
+  type SalvagedEvents,
+  salvageEvents,
+} from '../shard/salvaged-events.ts'
 import { findLostPages, type LostPages, salvagePages, syncPages } from '../shard/salvaged-pages.ts'
 import { DamagedFiles } from './damaged-files.ts'
 import { type FoundCrawl, findCrawl, type Inspection, inspectCrawl } from './inspecting.ts'
@@ -203,8 +209,7 @@ class Repairing {
     this.#mendSealedKeys(path)
     const ends = this.#inspection.lostEnds.filter(
       ({ log, segment, offset }) =>
-        log === ROLE.pages &&
-        !found.lost.some((range) => isAtOrBehind(range, segment, offset)),
+        log === ROLE.pages && !found.lost.some((range) => isAtOrBehind(range, segment, offset)),
     )
     return { ...found, lost: [...found.lost, ...ends] }
   }
@@ -363,4 +368,3 @@ class Told {
     if (this.lists[list].length < TOLD_MAX) this.lists[list].push(line)
   }
 }
-

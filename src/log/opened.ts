@@ -367,7 +367,8 @@ export class OpenedLog {
       reserveBytes: start.reserveBytes ?? 0,
     }
     this.removeTorn()
-    if (files.last === undefined) return new LogWriter(files, this.createFirst(start), (start.firstSequence ?? 1) + 1, settings)
+    if (files.last === undefined)
+      return new LogWriter(files, this.createFirst(start), (start.firstSequence ?? 1) + 1, settings)
     assert(this.tail)
     const { sequence } = this.tail
     return new LogWriter(files, this.reopenLast(files.last, this.tail), sequence, settings)

@@ -169,7 +169,10 @@ function ordinalsByItem(words: Uint32Array, { positions }: Left, keys: Uint32Arr
   }
 }
 
-function ordinalsByEvent(expected: ExpectedPages, segment: number): (keys: Uint32Array, i: number) => number | undefined {
+function ordinalsByEvent(
+  expected: ExpectedPages,
+  segment: number,
+): (keys: Uint32Array, i: number) => number | undefined {
   const table = new OrderedTable({ valueWords: 1, partitionBits: 4 })
   for (let at = 0; at < expected.length; at += 6) {
     if (expected[at] !== segment) continue
@@ -332,4 +335,3 @@ class LeftWriter {
     return { valBytes: this.#valBytes, keyBytes: items.length, keyChecksum, sequence }
   }
 }
-

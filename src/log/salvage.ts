@@ -88,36 +88,48 @@ export interface Visitor {
 
 /** Segments of a directory, missing ones among them, in order. Errors: LOG_NEWER. Cost: a read of 96 bytes each. */
 export function leftSegments(disk: Disk, directory: string, options: SalvageOptions): LeftSegment[] {
-  const headers = new Map<number, { header: SegmentHeader | undefined; valBytes: number }>() // at most 65,535
+  const headers = new Map<number, FoundHeader>() // at most 65,535
   for (const name of disk.list(directory)) {
     const parsed = parseSegmentName(name)
     if (parsed === undefined) continue
     if (parsed.half === 'key') {
-      if (!headers.has(parsed.number) && isFilled(disk, `${directory}/${name}`))
-        headers.set(parsed.number, { header: undefined, valBytes: -1 })
+      if (!headers.has(parsed.number) && isFilled(disk, `${directory}/${name}`)) headers.set(parsed.number, MISSING)
       continue
     }
     const { header, valBytes } = readHeader(disk, `${directory}/${name}`, parsed.number)
     const isOurs = header !== undefined && belongs(header, parsed.number, options)
-    headers.set(parsed.number, { header: isOurs ? header : undefined, valBytes })
+    headers.set(parsed.number, {
+      header: isOurs ? header : undefined,
+      valBytes,
+      isForeign: header !== undefined && !isOurs,
+    })
   }
   const last = Math.max(0, ...headers.keys())
   const files = new LogFiles(disk, directory, options.role)
   const left: LeftSegment[] = []
   for (let number = firstOf(headers); number <= last; number++) {
-    const { header, valBytes } = headers.get(number) ?? { header: undefined, valBytes: -1 }
+    const { header, valBytes, isForeign } = headers.get(number) ?? MISSING
     const next = headers.get(number + 1)?.header
     left.push({
       number,
       header,
       valBytes,
-      salt: header?.salt ?? (valBytes < 0 ? undefined : findSalt(files, number, valBytes)),
+      // What stands behind the whole record of another segment is that segment's.
+      salt: header?.salt ?? (valBytes < 0 || isForeign ? undefined : findSalt(files, number, valBytes)),
       ...statedOf(header, next),
     })
   }
   files.close()
   return left
 }
+
+interface FoundHeader {
+  readonly header: SegmentHeader | undefined
+  readonly valBytes: number
+  readonly isForeign: boolean
+}
+
+const MISSING: FoundHeader = { header: undefined, valBytes: -1, isForeign: false }
 
 /** A log begins with segment 1, or where a compaction let it begin: what says to be the first is. */
 function firstOf(headers: ReadonlyMap<number, { readonly header: SegmentHeader | undefined }>): number {
@@ -151,7 +163,8 @@ function statedOf(
     const { ownValBytes, ownSequenceAfter } = header
     return { statedBytes: ownValBytes, key: statedKey(header, header), sequenceAfter: ownSequenceAfter }
   }
-  if (next === undefined || next.beforeValBytes === 0) return { statedBytes: undefined, key: undefined, sequenceAfter: 0 }
+  if (next === undefined || next.beforeValBytes === 0)
+    return { statedBytes: undefined, key: undefined, sequenceAfter: 0 }
   // Without its own record a segment may have been rewritten since its successor was: then the lengths do not fit.
   const key = header === undefined ? undefined : statedKey(header, next)
   return {
@@ -268,7 +281,8 @@ function stretchesOf(rest: Rest, segment: LeftSegment, kindMax: number, builder:
       at = end
       continue
     }
-    const next = segment.salt === undefined ? -1 : nextRecord(rest, at + 1, segment.salt, { bytes: Infinity })
+    const next =
+      segment.salt === undefined ? -1 : nextRecord(rest, at + 1, segment.salt, { bytes: Number.POSITIVE_INFINITY })
     add(true, at, next < 0 ? bytes.length : next)
     at = next < 0 ? bytes.length : next
   }

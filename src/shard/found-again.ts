@@ -119,7 +119,9 @@ export function readAgain(
 /** First half of each key, as the link graph has it. */
 function prefixesOf(keys: OrderedTable): OrderedTable {
   const prefixes = new OrderedTable({ valueWords: 0 })
-  keys.forEach((handle) => prefixes.insert(keys.keyWord(handle, 0), keys.keyWord(handle, 1), 0, 0))
+  keys.forEach((handle) => {
+    prefixes.insert(keys.keyWord(handle, 0), keys.keyWord(handle, 1), 0, 0)
+  })
   return prefixes
 }
 

@@ -330,7 +330,9 @@ export class Rerecording {
   #giveBack(timeMs: number): void {
     const { state } = this.#recorder
     const keys: Key[] = [] // as many as were in flight at once, for each gap
-    state.processing.forEach((entry) => keys.push(keyAt(state.processing, entry)))
+    state.processing.forEach((entry) => {
+      keys.push(keyAt(state.processing, entry))
+    })
     let asking = askingHosts(state)
     for (let from = 0; from < keys.length || asking.length > 0; from += LINKS_PER_RECORD_MAX) {
       const links = keys.slice(from, from + LINKS_PER_RECORD_MAX).map((key) => this.linkOf(key))
@@ -341,7 +343,12 @@ export class Rerecording {
 }
 
 export function keyAt(table: OrderedTable, handle: number): Key {
-  return keyFromWords(table.keyWord(handle, 0), table.keyWord(handle, 1), table.keyWord(handle, 2), table.keyWord(handle, 3))
+  return keyFromWords(
+    table.keyWord(handle, 0),
+    table.keyWord(handle, 1),
+    table.keyWord(handle, 2),
+    table.keyWord(handle, 3),
+  )
 }
 
 function groupOf(link: Link): LinkGroup {

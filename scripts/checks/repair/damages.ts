@@ -6,7 +6,17 @@ export type Uint32 = () => number
 
 const KINDS = ['flip', 'overwrite', 'zero', 'cut', 'remove'] as const
 /** What is damaged, the more often the more often it stands here. */
-const TARGETS = ['log.val', 'log.val', 'log.val', 'pages.val', 'pages.val', 'log.key', 'pages.key', 'img', 'MANIFEST'] as const
+const TARGETS = [
+  'log.val',
+  'log.val',
+  'log.val',
+  'pages.val',
+  'pages.val',
+  'log.key',
+  'pages.key',
+  'img',
+  'MANIFEST',
+] as const
 
 /** Damages a copy of a disk in one to three places. @returns what was done, for people; undefined where it came to nothing */
 export function damage(disk: SimulatedDisk, uint32: Uint32): string | undefined {

@@ -2,8 +2,9 @@
  * What a repair must say, from the undamaged files, the bytes that were changed, and a reader of the format of its own
  * (log-facts.ts): which records are gone, which pages, which facts.
  */
-import { keyOf, keyToHex } from '../../../src/base/md5.ts'
+
 import { ByteReader } from '../../../src/base/bytes.ts'
+import { keyOf, keyToHex } from '../../../src/base/md5.ts'
 import { decodeEvent } from '../../../src/core/decode.ts'
 import type { CrawlEvent } from '../../../src/core/event.ts'
 import { KIND } from '../../../src/core/kind.ts'

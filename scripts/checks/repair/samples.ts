@@ -40,7 +40,12 @@ function webOf(hosts: number, pagesPerHost: number): SmallCrawl['pages'] {
   return pages
 }
 
-function pageOf(h: number, p: number, hosts: number, pagesPerHost: number): ScriptedPage | ((n: number) => ScriptedPage) {
+function pageOf(
+  h: number,
+  p: number,
+  hosts: number,
+  pagesPerHost: number,
+): ScriptedPage | ((n: number) => ScriptedPage) {
   const links = [1, 2, 3, 5, 8, 13].flatMap((step) => [
     `/p${(p + step) % pagesPerHost}`,
     `http://h${(h + step) % hosts}.test/p${(p * step) % pagesPerHost}`,
