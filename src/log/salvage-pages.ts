@@ -24,12 +24,13 @@ import {
   SEGMENT_RECORD_BYTES,
   valName,
 } from './format.ts'
+import type { LeftSegment, LogOwner } from './left-segments.ts'
 import { PAGES_LOG } from './pages.ts'
 import { readKeyUnchecked } from './reader.ts'
 import { KeyBuilder } from './rebuild.ts'
 import { RecordView } from './record.ts'
 import { adoptRewritten } from './rewrite.ts'
-import { type LeftSegment, type LogOwner, salvage } from './salvage.ts'
+import { salvage } from './salvage.ts'
 import { encodeSegment, type SegmentHeader } from './segment.ts'
 
 /** Bytes of a value record without a value. */

@@ -3,7 +3,6 @@
  * web, so all must come to the same end.
  */
 import { zstdCompressSync } from 'node:zlib'
-import { stateOf, URL_STATE_NAMES, URL_WORD } from '../../../src/core/state.ts'
 import type { Layout } from '../../../src/crawl/layout.ts'
 import { writeManifest } from '../../../src/crawl/manifest.ts'
 import { saveCheckpoint } from '../../../src/shard/checkpoint.ts'
@@ -153,9 +152,3 @@ export function pathsIn(disk: SimulatedDisk, directory: string): string[] {
     return disk.peek(path) === undefined ? pathsIn(disk, path) : [path]
   })
 }
-
-/** Name of a URL's state in a table's word. */
-export function stateName(rest: number): string {
-  return URL_STATE_NAMES[stateOf(rest)]
-}
-export { URL_WORD }
