@@ -4,6 +4,7 @@ import { type CompactionReport, compactCrawl } from '../crawl/compacting.ts'
 import { layoutOf } from '../crawl/layout.ts'
 import type { CompactionStep } from '../shard/compaction.ts'
 import { dirOf, textOf } from './arguments.ts'
+import { ask } from './asking.ts'
 import type { Arguments } from './command.ts'
 import { createCrawlLog } from './crawl-log.ts'
 import { EXIT, usageError } from './errors.ts'
@@ -17,6 +18,18 @@ export async function run(args: Arguments): Promise<number> {
   const keepMs = keepOf(textOf(args, 'keep'), Date.now())
   crawlNamed(args)
   const log = createCrawlLog(layoutOf(root).log)
+  const live = (await ask(root, { do: 'compact', keepMs })) as CompactionReport | undefined
+  const report = live ?? compactStopped(root, keepMs, log)
+  log.write('info', 'compact', { ...report })
+  process.stdout.write(args.isJson ? `${jsonLine(report)}\n` : `${sentencesOf(report).join('\n')}\n`)
+  return EXIT.done
+}
+
+function compactStopped(
+  root: string,
+  keepMs: number | undefined,
+  log: ReturnType<typeof createCrawlLog>,
+): CompactionReport {
   const progress = stepProgress(STEP_WORDS)
   const report = compactCrawl(root, keepMs, {
     onMessage: (message) => {
@@ -26,9 +39,7 @@ export async function run(args: Arguments): Promise<number> {
     onProgress: progress.onProgress,
   })
   progress.end()
-  log.write('info', 'compact', { ...report })
-  process.stdout.write(args.isJson ? `${jsonLine(report)}\n` : `${sentencesOf(report).join('\n')}\n`)
-  return EXIT.done
+  return report
 }
 
 /** A duration back from now, or an instant. Errors: USAGE. */
@@ -53,11 +64,17 @@ function sentencesOf({
   pagesEmptied,
   earliest,
   earliestSeq,
+  running,
 }: CompactionReport): string[] {
   const reach = earliest === null ? 'all of the past' : `${earliest} (@${earliestSeq})`
   if (!compacted) return [`nothing was compacted: ${why}`, `--until reaches back to ${reach}`]
   const emptied = pagesEmptied === 0 ? '' : `, ${plural(pagesEmptied, 'page')} that nothing referred to emptied`
-  return [`${bytes(bytesBefore)} before, ${bytes(bytesAfter)} after${emptied}`, `--until reaches back to ${reach}`]
+  const until = running ? ['the running crawl still reads the old files; they go when it ends'] : []
+  return [
+    `${bytes(bytesBefore)} before, ${bytes(bytesAfter)} after${emptied}`,
+    ...until,
+    `--until reaches back to ${reach}`,
+  ]
 }
 
 const STEP_WORDS: Readonly<Record<CompactionStep, string>> = {

@@ -9,8 +9,9 @@ import { createRandom } from '../adapters/random.ts'
 import { CrawlError } from '../base/errors.ts'
 import type { Disk } from '../env/disk.ts'
 import { type CompactedShard, compactShard } from '../shard/compacting.ts'
-import type { CompactionStep, WrittenGeneration } from '../shard/compaction.ts'
+import type { CompactionStep } from '../shard/compaction.ts'
 import { generationIn, logDirectory } from '../shard/generations.ts'
+import type { Horizon } from '../shard/horizon.ts'
 import { socketPathOf } from './control.ts'
 import { type Layout, layoutOf } from './layout.ts'
 import { readManifest, statedGeneration, writeManifest } from './manifest.ts'
@@ -23,7 +24,7 @@ export interface CompactionReport {
   readonly compacted: boolean
   /** Why not; ''. */
   readonly why: string
-  /** Bytes of events and pages together. */
+  /** Bytes of events and pages together; of a running crawl, of the events that were compacted. */
   readonly bytesBefore: number
   readonly bytesAfter: number
   /** Pages that nothing referred to any more. */
@@ -32,6 +33,8 @@ export interface CompactionReport {
   /** Earliest instant (ISO 8601 UTC) and record that can still be asked for; null where that is the first record. */
   readonly earliest: string | null
   readonly earliestSeq: string | null
+  /** A running crawl did it: the old files go when it ends. */
+  readonly running: boolean
 }
 
 export interface CompactListener {
@@ -77,7 +80,7 @@ function compactLocked(
       stated: statedGeneration(disk, layout),
       keepMs,
       wallMs: createClock().wallMs(),
-      commit: (written) => commitGeneration(disk, layout, written),
+      commit: ({ plan, horizon, state }) => commitGeneration(disk, layout, plan.to, horizon, state.crawlId),
       compress: compressPage,
       onMessage,
       onProgress,
@@ -90,14 +93,20 @@ function compactLocked(
 }
 
 /** Makes a generation count that has its name already: the one step on which everything turns. */
-function commitGeneration(disk: Disk, layout: Layout, { plan, horizon, state }: WrittenGeneration): void {
+export function commitGeneration(
+  disk: Disk,
+  layout: Layout,
+  generation: number,
+  { timeMs, sequence }: Horizon,
+  crawlId: string,
+): void {
   writeManifest(disk, layout, {
     version: 1,
-    crawlId: readManifest(disk, layout)?.crawlId ?? state.crawlId,
+    crawlId,
     shards: 1,
-    generation: plan.to,
-    horizonMs: horizon.timeMs,
-    horizonSequence: horizon.sequence,
+    generation,
+    horizonMs: timeMs,
+    horizonSequence: sequence,
   })
 }
 
@@ -117,6 +126,7 @@ function reportOf(disk: Disk, layout: Layout, result: CompactedShard, bytesBefor
     generation: manifest?.generation ?? 0,
     earliest: timeMs === 0 ? null : new Date(timeMs).toISOString(),
     earliestSeq: sequence === 0 ? null : String(sequence),
+    running: false,
   }
 }
 

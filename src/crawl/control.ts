@@ -1,7 +1,7 @@
 /**
  * The door of a running crawl: a Unix socket in DIR, one JSON request a line, one JSON answer a line.
  *
- * Requests: `{"do":"status"}`, `{"do":"add","source":N}`, `{"do":"retry",…}`, `{"do":"check","url":…}`. Only the owner of DIR may connect (0600).
+ * Requests: `{"do":"status"}`, `{"do":"add","source":N}`, `{"do":"retry",…}`, `{"do":"check","url":…}`, `{"do":"compact","keepMs":…}`. Only the owner of DIR may connect (0600).
  */
 
 import { hash } from 'node:crypto'

@@ -2,12 +2,17 @@
 
 import { checkUrl } from './checking.ts'
 import { listenForControl } from './control.ts'
+import type { LiveCompaction } from './live-compacting.ts'
 import { retryIn } from './retrying.ts'
 import type { RunningCrawl } from './running.ts'
 import type { LiveReport } from './status.ts'
 import { waitingHosts } from './waiting-hosts.ts'
 
-export function serveControl(crawl: RunningCrawl, path: string): Promise<{ close: () => void }> {
+export function serveControl(
+  crawl: RunningCrawl,
+  compaction: LiveCompaction,
+  path: string,
+): Promise<{ close: () => void }> {
   return listenForControl(path, async (request) => {
     switch (request.do) {
       case 'status':
@@ -22,6 +27,8 @@ export function serveControl(crawl: RunningCrawl, path: string): Promise<{ close
         return retryIn(crawl, { class: textOf(request.class), match: textOf(request.match) })
       case 'check':
         return checkUrl(crawl.shard.state, crawl.shard.source, String(request.url), crawl.shard.clock.now().shardMs)
+      case 'compact':
+        return compaction.compact(typeof request.keepMs === 'number' ? request.keepMs : undefined)
       case 'stop':
         crawl.stop('asked to stop')
         return {}

@@ -16,6 +16,7 @@ import { closeShard } from '../shard/stopping.ts'
 import { socketPathOf } from './control.ts'
 import { createEnv, type RealEnv } from './env.ts'
 import { type Layout, layoutOf } from './layout.ts'
+import { LiveCompaction } from './live-compacting.ts'
 import { statedGeneration, writeManifest } from './manifest.ts'
 import { crawlIn, keyMessages } from './reading.ts'
 import { type CrawlListener, RunningCrawl } from './running.ts'
@@ -142,14 +143,16 @@ async function begin(beginning: Beginning): Promise<OpenCrawl> {
     ...segmentBytes(),
   })
   const crawl = new RunningCrawl(env, layout, shard, listener)
-  const control = await serveControl(crawl, socketPathOf(layout.root))
+  const compaction = new LiveCompaction(shard, layout, database.store, opened.generation)
+  const control = await serveControl(crawl, compaction, socketPathOf(layout.root))
   return {
     crawl,
     layout,
     close: async () => {
       control.close()
       if (!shard.hasEnded) closeShard(shard, 'closed')
-      saveCheckpoint(shard, database.store)
+      if (!compaction.hasMoved) saveCheckpoint(shard, database.store)
+      await compaction.close()
       database.store.close()
       await env.close()
       lock.release()

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert'
 import type { Disk, File } from '../env/disk.ts'
-import { keyName, type Role, valName } from './format.ts'
+import { keyName, parseSegmentName, type Role, valName } from './format.ts'
 import type { SegmentHeader } from './segment.ts'
 
 /** Files of sealed segments kept open for reading; the least recently used is closed first. */
@@ -28,20 +28,38 @@ export interface KeyFacts {
 
 export class LogFiles {
   readonly disk: Disk
-  readonly directory: string
   readonly role: Role
   /** Known segments in order. */
   readonly segments: Segment[] = []
   private readonly open = new Map<string, File>()
+  private current: string
+  /** Directories in which segments up to a number still are for this process, oldest first: a compaction took them over. */
+  private readonly left: Array<{ readonly until: number; readonly directory: string }> = []
 
   constructor(disk: Disk, directory: string, role: Role) {
     this.disk = disk
-    this.directory = directory
+    this.current = directory
     this.role = role
   }
 
+  /** Where segments are written. */
+  get directory(): string {
+    return this.current
+  }
+
   path(name: string): string {
-    return `${this.directory}/${name}`
+    const number = parseSegmentName(name)?.number
+    const left = number === undefined ? undefined : this.left.find(({ until }) => number <= until)
+    return `${left?.directory ?? this.current}/${name}`
+  }
+
+  /**
+   * The log goes on in another directory, where the segments behind `until` are linked; those up to it are read from where
+   * they were, as whoever knows places in them still does.
+   */
+  moveTo(directory: string, until: number): void {
+    this.left.push({ until, directory: this.current })
+    this.current = directory
   }
 
   get last(): Segment | undefined {

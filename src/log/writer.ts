@@ -323,6 +323,17 @@ export class LogWriter extends WrittenLog {
     this.rollNow(timeMs)
   }
 
+  /**
+   * Goes on in another directory, to which the segments behind `until` have been linked; those up to it are read from where
+   * they were. Nothing is written by it but the reserve.
+   */
+  moveTo(directory: string, until: number): void {
+    assert(until < this.segment, 'the segment being written stays')
+    releaseReserve(this.files)
+    this.files.moveTo(directory, until)
+    if (this.settings.reserveBytes > 0) fillReserve(this.files, this.settings.reserveBytes)
+  }
+
   private rollNow(timeMs: number): void {
     this.write()
     this.syncNow()

@@ -85,35 +85,45 @@ function writeCheckpoint(
   store: CheckpointStore,
   createdMs: number,
 ): Checkpoint {
-  const { shard, position, sequence } = place
-  const path = `${IMAGES}/${sequence}.img`
-  disk.makeDirectory(`${directory}/${IMAGES}`)
-  const { digest, bytes, checksum, timeMs } = writeImage(state, disk, `${directory}/${path}`, place)
-  const checkpoint = { shard, ...position, sequence, timeMs, digest, path, bytes, checksum, createdMs }
+  const checkpoint = writeCheckpointImage(state, disk, directory, place, createdMs)
   store.addCheckpoint(checkpoint)
   return checkpoint
 }
 
-/**
- * Saves the first checkpoint of a new generation; those of the one before are forgotten, since they name other places.
- * Never throws for disk or store. Cost: as `saveCheckpoint`.
- */
-export function renewCheckpoints(
+/** The half of a checkpoint that is a file. Nobody uses it before its row is there. Errors: DISK_FULL, DISK_FAILED. */
+export function writeCheckpointImage(
   state: State,
   disk: Disk,
   directory: string,
   place: ImagePlace,
-  store: CheckpointStore,
   createdMs: number,
-): SaveResult {
+): Checkpoint {
+  const { shard, position, sequence } = place
+  const path = `${IMAGES}/${sequence}.img`
+  disk.makeDirectory(`${directory}/${IMAGES}`)
+  const { digest, bytes, checksum, timeMs } = writeImage(state, disk, `${directory}/${path}`, place)
+  return { shard, ...position, sequence, timeMs, digest, path, bytes, checksum, createdMs }
+}
+
+/**
+ * Makes the first checkpoint of a new generation count; those of the one before are forgotten, since they name other
+ * places. @returns why not, '' where all is well. Never throws for disk or store.
+ */
+export function renewCheckpoints(
+  disk: Disk,
+  directory: string,
+  store: CheckpointStore,
+  writeFirst: () => Checkpoint,
+): string {
   try {
-    store.prune(place.shard, new Set())
-    const checkpoint = writeCheckpoint(state, disk, directory, place, store, createdMs)
+    const checkpoint = writeFirst()
+    store.prune(checkpoint.shard, new Set())
+    store.addCheckpoint(checkpoint)
     tidy(disk, directory, store, checkpoint, CHECKPOINT_BYTES_MAX)
-    return { kind: 'saved', checkpoint }
+    return ''
   } catch (error) {
     if (!(error instanceof CrawlError)) throw error
-    return skipped(error.message)
+    return error.message
   }
 }
 

@@ -7,11 +7,12 @@ import type { Disk } from '../env/disk.ts'
 import type { Random } from '../env/random.ts'
 import { ITEM_AT, ITEM_WORDS, itemKind, KIND, type Position } from '../log/format.ts'
 import type { OpenedLog } from '../log/opened.ts'
-import { loadCheckpoint, renewCheckpoints } from './checkpoint.ts'
+import { loadCheckpoint, renewCheckpoints, writeCheckpointImage } from './checkpoint.ts'
 import { type CompactionOptions, publishGeneration, type WrittenGeneration, writeGeneration } from './compaction.ts'
 import { cutAtSequence } from './cut.ts'
 import { removeOtherGenerations } from './generations.ts'
 import { horizonOf } from './horizon.ts'
+import type { ImagePlace } from './image-facts.ts'
 import { cutToMatch, openShardLogs } from './opening.ts'
 import type { Compress } from './page-transform.ts'
 import { replayFrom, totalsAt } from './replay.ts'
@@ -149,7 +150,7 @@ function stateAtEnd(disk: Disk, directory: string, events: OpenedLog, options: C
 }
 
 /** The last sealed segment whose last record is not later than an instant; 0 where there is none. */
-function lastSealedUntil(events: OpenedLog, keepMs: number): number {
+export function lastSealedUntil(events: OpenedLog, keepMs: number): number {
   const { segments } = events
   const horizon = horizonOf(events)
   for (let i = segments.length - 2; i >= 0; i--) {
@@ -165,13 +166,19 @@ function lastSealedUntil(events: OpenedLog, keepMs: number): number {
 function saveFirstCheckpoint(
   disk: Disk,
   directory: string,
-  { plan, horizon, state }: WrittenGeneration,
+  written: WrittenGeneration,
   { store, wallMs, onMessage }: CompactShardOptions,
 ): void {
+  const why = renewCheckpoints(disk, directory, store, () =>
+    writeCheckpointImage(written.state, disk, directory, placeOf(written), wallMs),
+  )
+  if (why !== '') onMessage?.(`No checkpoint was saved: ${why}.`)
+}
+
+/** Where the state of a new generation stands. */
+export function placeOf({ plan, horizon, shard }: WrittenGeneration): ImagePlace {
   const { position, sequence, timeMs } = horizon
-  const place = { shard: 0, generation: plan.to, position, sequence, timeMs }
-  const saved = renewCheckpoints(state, disk, directory, place, store, wallMs)
-  if (saved.kind === 'skipped') onMessage?.(`No checkpoint was saved: ${saved.why}.`)
+  return { shard, generation: plan.to, position, sequence, timeMs }
 }
 
 /** Frees what only the void records referred to. What does not come off now does at the next compaction. */

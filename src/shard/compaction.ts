@@ -56,6 +56,7 @@ export type CompactionStep = 'replay' | 'write' | 'check'
 export interface WrittenGeneration {
   readonly plan: CompactionPlan
   readonly horizon: Horizon
+  readonly shard: number
   /** As replayed from the new segments. */
   readonly state: State
   /** VAL and KEY of the segments that were compacted, and of those that stand for them. */
@@ -134,6 +135,7 @@ function writeAside(
       const position = written.end
       return {
         plan,
+        shard: first.shard,
         horizon: { ...horizon, position },
         state: after,
         beforeBytes: bytesUntil(log, plan.segment),

@@ -4,7 +4,18 @@ import { cpSync, existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { acquireLock } from '../../src/adapters/lock.ts'
-import { crawler, type Ended, linesOf, linking, newDir, QUICK, type Site, serve } from './crawler.ts'
+import {
+  type Answer,
+  crawler,
+  type Ended,
+  linesOf,
+  linking,
+  newDir,
+  QUICK,
+  type Site,
+  serve,
+  startCrawler,
+} from './crawler.ts'
 
 let site: Site
 let crawled: string
@@ -109,4 +120,38 @@ test('a crawl that somebody has open is left alone: exit 5', async (t) => {
   const ended = await run('compact')
   lock.release()
   assert.equal(ended.code, 5)
+})
+
+test('a running crawl is compacted by itself, goes on, and leaves one generation when it ends', async (t) => {
+  let release = (): void => {}
+  const held = new Promise<void>((done) => {
+    release = done
+  })
+  const pages: Record<string, Answer | string> = { '/slow': { body: linking('/late'), after: held }, '/late': 'late' }
+  for (let i = 0; i < 40; i++) pages[`/p${i}`] = linking(`/p${i + 1}`, `/gone${i}`, '/slow')
+  const slow = await serve(t, pages)
+  const dir = newDir(t)
+  const crawling = startCrawler(['start', `${slow.origin}/p0`, ...QUICK, '--json', '--dir', dir], { env })
+  while (!slow.asked.includes('/p39')) await new Promise((done) => setTimeout(done, 20))
+  const [report] = linesOf(await crawler(['compact', dir, '--json'], { env }))
+  assert.equal(report.compacted, true)
+  assert.equal(report.running, true)
+  const [again] = linesOf(await crawler(['compact', dir, '--keep', '0', '--json'], { env }))
+  assert.equal(again.running, true)
+  assert.deepEqual(
+    readdirSync(join(dir, 'shards/0')).filter((name) => name.startsWith('log')),
+    ['log', 'log.1'],
+  )
+  release()
+  const ended = await crawling.ended
+  assert.equal(ended.code, 0, ended.stderr)
+  assert.deepEqual(
+    readdirSync(join(dir, 'shards/0')).filter((name) => name.startsWith('log')),
+    ['log.1'],
+  )
+  const [status] = linesOf(await crawler(['status', dir, '--json']))
+  assert.equal(status.digest, linesOf(ended)[0].digest)
+  const verified = await crawler(['verify', dir])
+  assert.equal(verified.code, 0, verified.stdout)
+  assert.equal((await crawler(['get', `${slow.origin}/late`, dir])).stdout, 'late')
 })

@@ -11,7 +11,7 @@ test('--version prints the version and --help the commands, with three examples'
   assert.deepEqual(await crawler(['--version']), { code: 0, stdout: `${version}\n`, stderr: '' })
   const help = await crawler(['--help'])
   assert.equal(help.code, 0)
-  for (const name of 'start resume replay status verify urls get add retry check list explain'.split(' ')) {
+  for (const name of 'start resume replay compact status verify urls get add retry check list explain'.split(' ')) {
     assert.match(help.stdout, new RegExp(`^  ${name} `, 'm'))
   }
   assert.equal(help.stdout.split('Examples:\n')[1].trim().split('\n').length, 3)

@@ -1,15 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { zstdCompressSync } from 'node:zlib'
+import { decodeContent } from '../../src/adapters/content.ts'
 import { createState, type State } from '../../src/core/state.ts'
+import { verifyPages } from '../../src/crawl/page-checks.ts'
+import type { Trouble } from '../../src/crawl/trouble.ts'
+import type { OpenedLog } from '../../src/log/opened.ts'
+import { PAGES_LOG } from '../../src/log/pages.ts'
 import { verifyLog } from '../../src/log/verify.ts'
 import { auditLog } from '../../src/shard/audit.ts'
 import { type CompactedShard, compactShard } from '../../src/shard/compacting.ts'
+import { writeGeneration } from '../../src/shard/compaction.ts'
+import { generationIn } from '../../src/shard/generations.ts'
+import { sealForCompaction, takeOver } from '../../src/shard/live-compaction.ts'
 import { EVENTS_LOG, openShardLogs } from '../../src/shard/opening.ts'
 import { replay } from '../../src/shard/replay.ts'
+import type { Shard } from '../../src/shard/shard-parts.ts'
 import { seeded } from '../log/given.ts'
 import { SimulatedCheckpoints } from '../sim/checkpoints.ts'
 import type { SimulatedDisk } from '../sim/disk.ts'
+import { VirtualTime } from '../sim/scheduler.ts'
 import { type Crawled, crawl, type ScriptedPage, type SmallCrawl } from './small-crawl.ts'
 
 const DIRECTORY = '/crawl'
@@ -113,3 +123,87 @@ for (const order of ['breadth', 'depth', 'random', 'priority'] as const) {
     assert.equal(stateOf(compacted.disk).digest.toHex(), stateOf(plain.disk).digest.toHex())
   })
 }
+
+test('a crawl that is compacted while it runs, twice, ends as one that is not, and so does its log', () => {
+  const plain = crawl(GIVEN)
+  let turns = 0
+  const compactLive = (shard: Shard): void => {
+    const { disk, clock } = shard.env
+    sealForCompaction(shard, (segment) => {
+      const from = generationIn(disk, DIRECTORY, undefined)
+      const plan = { from, to: from + 1, segment, pagesSynced: shard.pages.synced }
+      writeGeneration(disk, DIRECTORY, plan, { random: seeded(1) })
+      // The crawl goes on while a thread does this.
+      clock.after(200, () => {
+        takeOver(shard, plan, () => {})
+        done++
+      })
+    })
+  }
+  let done = 0
+  const compacted = crawl({
+    ...GIVEN,
+    onTurn: (shard) => {
+      turns++
+      if (turns === 40 || turns === 400) compactLive(shard)
+    },
+  })
+  assert.equal(done, 2)
+  assert.deepEqual(compacted.requests, plain.requests)
+  assert.equal(stateOf(compacted.disk).digest.toHex(), compacted.shard.state.digest.toHex())
+  assert.equal(compacted.shard.state.digest.toHex(), plain.shard.state.digest.toHex())
+})
+
+test('a URL that fails again and again leaves one record and one page: what was retried shrinks', () => {
+  const big = 'x'.repeat(5000)
+  const pages: SmallCrawl['pages'] = {
+    'http://a.test/': { body: [1, 2, 3].map((i) => `<a href="/${i}">x</a>`).join('') + big },
+    'http://a.test/1': (times) => ({ status: times < 4 ? 503 : 404, body: `${times} ${big}` }),
+  }
+  const crawled = crawl({ pages, seeds: ['http://a.test/'], settings: { retriesMax: 8 }, segmentBytesMax: 8000 })
+  const before = openShardLogs(crawled.disk, DIRECTORY, 'read')
+  const bytesBefore = bytesOf(before.pages)
+  const result = compact(crawled.disk)
+  assert.ok(result.kind === 'compacted' && result.voided.pages === 3)
+  const after = openShardLogs(crawled.disk, DIRECTORY, 'read')
+  assert.ok(bytesOf(after.pages) < bytesBefore - 3 * 4000)
+  assert.deepEqual(verifyLog(crawled.disk, `${DIRECTORY}/pages`, PAGES_LOG).findings, [])
+  const troubles: Trouble[] = []
+  assert.equal(verifyPages(after, after.events.end, decodeContent, troubles), 4)
+  assert.deepEqual(troubles, [])
+})
+
+function bytesOf(log: OpenedLog): number {
+  return log.segments.reduce((sum, { valBytes }) => sum + valBytes, 0)
+}
+
+test('compacted twice, a crawl is as after the first time', () => {
+  const { disk } = crawl({ ...GIVEN, untilMs: 1500 })
+  assert.equal(compact(disk).kind, 'compacted')
+  const once = stateOf(disk)
+  const again = compact(disk)
+  assert.ok(again.kind === 'nothing' && /nothing has happened/.test(again.why))
+  // A process that only opened and closed it is something that happened.
+  crawl({ ...GIVEN, untilMs: 1, after: { disk, agenda: new VirtualTime(), times: new Map() } })
+  const sizes = [bytesOf(openShardLogs(disk, DIRECTORY, 'read').events)]
+  assert.equal(compact(disk).kind, 'compacted')
+  sizes.push(bytesOf(openShardLogs(disk, DIRECTORY, 'read').events))
+  assert.ok(Math.abs(sizes[1] - sizes[0]) < 2000, `${sizes}`)
+  assert.deepEqual(stateOf(disk).counts, once.counts)
+})
+
+test('the horizon moves with what is to be kept: no record behind it is touched', () => {
+  const crawled = crawl(GIVEN)
+  const { events } = openShardLogs(crawled.disk, DIRECTORY, 'read')
+  assert.ok(events.segments.length > 4)
+  const keepMs = events.segments[3].header.timeMs
+  const before = stateOf(crawled.disk)
+  const result = compact(crawled.disk, keepMs)
+  assert.ok(result.kind === 'compacted')
+  assert.ok(result.written.horizon.timeMs <= keepMs)
+  const after = openShardLogs(crawled.disk, DIRECTORY, 'read').events
+  assert.equal(after.segments.at(-1)?.number, events.segments.at(-1)?.number)
+  assert.equal(after.sequence, events.sequence)
+  assert.equal(stateOf(crawled.disk).digest.toHex(), before.digest.toHex())
+  assert.equal(compact(crawled.disk, keepMs).kind, 'nothing')
+})

@@ -35,10 +35,11 @@ export interface SmallCrawl {
   /** Virtual milliseconds after which the crawl is closed although it goes on. */
   readonly untilMs?: number
   /** Goes on with this crawl, in another process. */
-  readonly after?: Crawled
+  readonly after?: Pick<Crawled, 'disk' | 'agenda' | 'times'>
   /** The process dies at `untilMs` instead of stopping. */
   readonly dies?: boolean
   readonly segmentBytesMax?: number
+  readonly onTurn?: (shard: Shard) => void
   readonly onRequest?: (request: FetchRequest, disk: SimulatedDisk) => void
 }
 
@@ -111,6 +112,7 @@ export function crawl(given: SmallCrawl): Crawled {
   shard.onFailure = (error) => {
     failure = error
   }
+  shard.onTurn = () => given.onTurn?.(shard)
   const observation = { kind: 'seeds', source: 0, lines: given.seeds.length, isLast: true, urls: given.seeds } as const
   const done = (): void => {
     isSeeded = true
