@@ -70,10 +70,7 @@ export interface Sample {
   readonly checkpoints: readonly Parameters<SimulatedCheckpoints['addCheckpoint']>[0][]
   readonly times: ReadonlyMap<string, number>
   readonly nowMs: number
-}
-
-export interface Samples {
-  readonly samples: readonly Sample[]
+  readonly given: SmallCrawl
   /** Of the undisturbed crawl. */
   readonly end: Outcome
 }
@@ -81,23 +78,23 @@ export interface Samples {
 /** What a crawl came to: state and body by URL. */
 export type Outcome = ReadonlyMap<string, string>
 
-export function makeSamples(outcomeOf: (disk: SimulatedDisk) => Outcome): Samples {
-  const end = outcomeOf(crawl(GIVEN).disk)
+export function makeSamples(outcomeOf: (disk: SimulatedDisk) => Outcome): readonly Sample[] {
   const half = { ...GIVEN, untilMs: 4000 }
-  const stopped = crawl(half)
-  const finished = crawl({ ...GIVEN, after: crawl(half) })
   const compacted = crawl({ ...GIVEN, untilMs: 2500 })
   compact(compacted)
-  const later = crawl({ ...GIVEN, untilMs: 3000, after: compacted })
-  return {
-    samples: [
-      sampleOf('stopped', stopped, true),
-      sampleOf('killed', crawl({ ...half, dies: true }), false),
-      sampleOf('finished', finished, true),
-      sampleOf('compacted', later, true),
-    ],
-    end,
-  }
+  // The shortest way to each URL decides what a limit of depth lets in; the order makes it known late.
+  const deep = { ...GIVEN, settings: { ...GIVEN.settings, order: 'depth', depthMax: 3 } } as const
+  const mixed = { ...GIVEN, settings: { ...GIVEN.settings, order: 'random', scope: 'domain' } } as const
+  const end = outcomeOf(crawl(GIVEN).disk)
+  const ended = { given: GIVEN, end }
+  return [
+    { ...sampleOf('stopped', crawl(half), true), ...ended },
+    { ...sampleOf('killed', crawl({ ...half, dies: true }), false), ...ended },
+    { ...sampleOf('finished', crawl({ ...GIVEN, after: crawl(half) }), true), ...ended },
+    { ...sampleOf('compacted', crawl({ ...GIVEN, untilMs: 3000, after: compacted }), true), ...ended },
+    { ...sampleOf('deep', crawl({ ...deep, untilMs: 4000 }), true), given: deep, end: outcomeOf(crawl(deep).disk) },
+    { ...sampleOf('mixed', crawl({ ...mixed, untilMs: 5000 }), true), given: mixed, end: outcomeOf(crawl(mixed).disk) },
+  ]
 }
 
 function compact({ disk }: Crawled): void {
@@ -111,7 +108,7 @@ function compact({ disk }: Crawled): void {
   })
 }
 
-function sampleOf(name: string, crawled: Crawled, isClosed: boolean): Sample {
+function sampleOf(name: string, crawled: Crawled, isClosed: boolean): Omit<Sample, 'given' | 'end'> {
   const { disk, times, agenda, shard } = crawled
   const store = new SimulatedCheckpoints()
   if (isClosed) saveCheckpoint(shard, store)
@@ -141,7 +138,7 @@ export function resumeToEnd(sample: Sample, files: SimulatedDisk): SimulatedDisk
   const disk = new SimulatedDisk((run) => agenda.after(1, run))
   for (const path of pathsIn(files, ROOT)) disk.poke(path, files.peek(path) as Uint8Array)
   const after = { agenda, disk, times: new Map(sample.times) } as unknown as Crawled
-  crawl({ ...GIVEN, after })
+  crawl({ ...sample.given, after })
   return disk
 }
 
