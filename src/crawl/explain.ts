@@ -71,7 +71,7 @@ export function explainUrl(logs: OpenedShard, url: string, settings: Settings, n
   const state = stateAfter(history)
   const waits = state === URL_STATE.pending ? waitsOf(log, hostHistory, met.at(-1)?.event, key, nowMs) : []
   const horizon = horizonOf(log)
-  const isCompacted = horizon !== undefined && comparePositions(history[0], horizon.position) < 0
+  const isCompacted = horizon?.isRepair === false && comparePositions(history[0], horizon.position) < 0
   const compacted = isCompacted
     ? { compacted: { until: new Date(horizon.timeMs).toISOString(), seq: horizon.sequence } }
     : {}

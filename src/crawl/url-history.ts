@@ -70,7 +70,8 @@ export function stateAfter(history: readonly HistoryItem[]): number {
  */
 export function sequenceAt(log: OpenedLog, { segment, position }: Position): number {
   const horizon = horizonOf(log)
-  if (horizon !== undefined && comparePositions({ segment, position }, horizon.position) < 0) return horizon.sequence
+  if (horizon?.isRepair === false && comparePositions({ segment, position }, horizon.position) < 0)
+    return horizon.sequence
   const mark = markBefore(log, segment, position)
   let at = mark?.position ?? 0
   let sequence = mark?.sequence ?? log.segments.find(({ number }) => number === segment)?.header.firstSequence ?? 1

@@ -163,7 +163,7 @@ function horizonAt(log: OpenedLog, segment: number): Horizon {
   if (next === undefined) throw new CrawlError('LOG_CORRUPT', `Segment ${segment + 1} is missing.`, { segment })
   const sequence = next.header.firstSequence - 1
   const { timeMs } = cutAtSequence(log, sequence)
-  return { position: { segment, position: log.valBytes(segment) }, sequence, timeMs }
+  return { position: { segment, position: log.valBytes(segment) }, sequence, timeMs, isRepair: false }
 }
 
 function stateAt(disk: Disk, directory: string, log: OpenedLog, until: Position, options: CompactionOptions): State {

@@ -3,8 +3,10 @@
  * web, so all must come to the same end.
  */
 import { zstdCompressSync } from 'node:zlib'
+import { decodeContent } from '../../../src/adapters/content.ts'
 import type { Layout } from '../../../src/crawl/layout.ts'
 import { writeManifest } from '../../../src/crawl/manifest.ts'
+import { repairCrawl } from '../../../src/crawl/repairing.ts'
 import { saveCheckpoint } from '../../../src/shard/checkpoint.ts'
 import { compactShard } from '../../../src/shard/compacting.ts'
 import { seeded } from '../../../test/log/given.ts'
@@ -92,9 +94,24 @@ export function makeSamples(outcomeOf: (disk: SimulatedDisk) => Outcome): readon
     { ...sampleOf('killed', crawl({ ...half, dies: true }), false), ...ended },
     { ...sampleOf('finished', crawl({ ...GIVEN, after: crawl(half) }), true), ...ended },
     { ...sampleOf('compacted', crawl({ ...GIVEN, untilMs: 3000, after: compacted }), true), ...ended },
+    { ...sampleOf('repaired', repairedBefore(), true), ...ended },
     { ...sampleOf('deep', crawl({ ...deep, untilMs: 4000 }), true), given: deep, end: outcomeOf(crawl(deep).disk) },
     { ...sampleOf('mixed', crawl({ ...mixed, untilMs: 5000 }), true), given: mixed, end: outcomeOf(crawl(mixed).disk) },
   ]
+}
+
+/** One that was damaged and repaired, and went on. */
+function repairedBefore(): Crawled {
+  const stopped = crawl({ ...GIVEN, untilMs: 3000 })
+  const path = `${ROOT}/log/000001.val`
+  const val = stopped.disk.peek(path) as Uint8Array
+  stopped.disk.poke(path, val.fill(0, 4000, 4500))
+  const openStore = () => ({ store: new SimulatedCheckpoints(), note: '' })
+  const nowMs = 1_700_000_003_500
+  const { disk } = stopped
+  const tools = { disk, random: seeded(9), decode: decodeContent, nowMs, openStore, segmentBytesMax: SEGMENT_BYTES_MAX }
+  repairCrawl(tools, LAYOUT)
+  return crawl({ ...GIVEN, untilMs: 3000, after: stopped })
 }
 
 function compact({ disk }: Crawled): void {
@@ -116,7 +133,7 @@ function sampleOf(name: string, crawled: Crawled, isClosed: boolean): Omit<Sampl
     version: 1,
     crawlId: '00'.repeat(16),
     shards: 1,
-    generation: shard.events.header.generation === 0 && name !== 'compacted' ? 0 : 1,
+    generation: name === 'compacted' || name === 'repaired' ? 1 : 0,
     horizonMs: 0,
     horizonSequence: 0,
   })
