@@ -50,8 +50,10 @@ function rangeLine(range: LostRange): string {
   const where = `${log === ROLE.events ? 'log' : 'pages'}/${valName(segment)}`
   const size = range.bytes > 0 ? `, ${bytes(range.bytes)}` : ''
   const many = records === undefined ? '' : `, ${plural(records, 'record')}`
-  const numbers = fromSequence > 0 && toSequence > 0 ? ` (${fromSequence} to ${toSequence})` : ''
-  return `lost: ${where} from offset ${offset}${size}${many}${log === ROLE.events ? numbers : ''}${timesOf(fromMs, toMs)}`
+  const isKnown = log === ROLE.events && fromSequence > 0 && toSequence > 0
+  const last = toSequence > fromSequence ? ` to ${toSequence}` : ''
+  const numbers = isKnown ? ` (number ${fromSequence}${last})` : ''
+  return `lost: ${where} from offset ${offset}${size}${many}${numbers}${timesOf(fromMs, toMs)}`
 }
 
 function timesOf(fromMs: number, toMs: number): string {

@@ -53,7 +53,7 @@ test('a hole in the log is repaired: what is gone is told, verify says 0, and re
   assert.equal(repaired.code, 0, repaired.stdout + repaired.stderr)
   assert.match(
     repaired.stdout,
-    /^lost: log\/000001\.val from offset \d+, .* records? \(\d+ to \d+\), after .*, before /m,
+    /^lost: log\/000001\.val from offset \d+, .* records? \(number \d+( to \d+)?\), after .*, before /m,
   )
   assert.match(repaired.stdout, /^lost: pages\/000001\.val from offset/m)
   assert.match(repaired.stdout, /URLs? (is|are) pending again:\n {2}http/)
