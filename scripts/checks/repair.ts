@@ -158,7 +158,8 @@ function compareRanges(
   let isTold = true
   const nameOf = (log: number): string => (log === 1 ? 'events' : 'pages')
   for (const run of truth.lost) {
-    const told = lost.find((range) => nameOf(range.log) === run.log && covers(range, run))
+    const ofLog = lost.filter((range) => nameOf(range.log) === run.log)
+    const told = ofLog.find((range) => isAt(range, run)) ?? ofLog.find((range) => covers(range, run))
     if (told === undefined) {
       isTold = false
       if (isSeen(run.log)) say(`not told: ${JSON.stringify(run)} of ${JSON.stringify(lost)}`)
@@ -185,6 +186,10 @@ function covers(range: Repair['lost'][number], run: LostRun): boolean {
   // Of a last segment that is gone altogether the end of the one before may be named.
   const isEndBefore = range.segment === run.segment - 1 && range.bytes === 0 && range.records === undefined
   if (isEndBefore && run.offset === 0) return true
+  return isAt(range, run)
+}
+
+function isAt(range: Repair['lost'][number], run: LostRun): boolean {
   return range.segment === run.segment && range.offset === run.offset
 }
 

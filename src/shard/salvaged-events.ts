@@ -15,8 +15,9 @@ import type { Disk } from '../env/disk.ts'
 import type { Random } from '../env/random.ts'
 import { type Position, ROLE } from '../log/format.ts'
 import type { LeftSegment, LogOwner } from '../log/left-segments.ts'
+import type { RecordView } from '../log/record.ts'
 import { openLog } from '../log/recover.ts'
-import { salvage } from '../log/salvage.ts'
+import { salvage, type Visitor } from '../log/salvage.ts'
 import type { LostBytes } from '../log/salvage-numbers.ts'
 import { OpenedScope, readAgain, rewindSeeds } from './found-again.ts'
 import { asideDirectory, logDirectory } from './generations.ts'
@@ -115,7 +116,8 @@ function differs(path: string): CrawlError {
   return new CrawlError('LOG_CORRUPT', 'The repaired log gives another state than it was made of.', { path }, hint)
 }
 
-class Salvaging {
+/** Visits what is left of the old log, and records it. */
+class Salvaging implements Visitor {
   readonly #options: SalvageEventsOptions
   readonly #recorder: Recorder
   readonly #rerecording: Rerecording
@@ -153,7 +155,7 @@ class Salvaging {
     if (options.isContradictory) this.#rerecording.gap(false)
   }
 
-  record(...[record, segment]: Parameters<Parameters<typeof salvage>[4]['record']>): void {
+  record(record: RecordView, segment: number): void {
     if (record.kind === KIND.segment || record.kind === KIND.mark) return
     const event = eventOf(record, segment)
     this.#timeMs = record.timeMs
