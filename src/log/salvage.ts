@@ -120,8 +120,7 @@ function stretchesOf(rest: Rest, segment: LeftSegment, kindMax: number, builder:
       at = end
       continue
     }
-    const next =
-      segment.salt === undefined ? -1 : nextRecord(rest, at + 1, segment.salt, { bytes: Number.POSITIVE_INFINITY })
+    const next = nextValid(rest, at + 1, segment)
     add(true, at, next < 0 ? bytes.length : next)
     at = next < 0 ? bytes.length : next
   }
@@ -129,6 +128,21 @@ function stretchesOf(rest: Rest, segment: LeftSegment, kindMax: number, builder:
   if (stated > bytes.length) add(true, bytes.length, stated)
   if (segment.valBytes < 0 && stretches.length === 0) stretches.push(nothingAt(0))
   return stretches
+}
+
+/**
+ * Bytes put through a checksum behind one piece of damage: some ten seconds. A stored page may hold any number of bytes
+ * that look like the head of a record; whoever made such a one loses what stands behind it in this segment.
+ */
+const SEARCH_BYTES_MAX = 16 * 1024 * 1024 * 1024
+
+/** Where the next valid record is; −1 where there is none. */
+function nextValid(rest: Rest, from: number, segment: LeftSegment): number {
+  if (segment.salt === undefined) return -1
+  const budget = { bytes: SEARCH_BYTES_MAX }
+  const next = nextRecord(rest, from, segment.salt, budget)
+  // A search that gives up names a place that is not proved.
+  return next >= 0 && validEnd(rest, next, segment) === 0 ? -1 : next
 }
 
 /** Behind the valid record at `at`; 0 where there is none. The `segment` record was checked when it was read. */
