@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util'
 import { createState } from '../../src/core/state.ts'
 import { openLog } from '../../src/log/recover.ts'
 import { auditLog } from '../../src/shard/audit.ts'
+import { logDirectory } from '../../src/shard/generations.ts'
 import { EVENTS_LOG } from '../../src/shard/opening.ts'
 import { replay } from '../../src/shard/replay.ts'
 import type { SimulatedDisk } from '../../test/sim/disk.ts'
@@ -62,8 +63,8 @@ export async function checkAnyByte(options: AnyByteOptions, tell: (text: string)
 
 /** The digest after each record by replay, record by record; compared with the marks' and, here and there, an audit. */
 function digestsOf(disk: SimulatedDisk, report: Report): string[] {
-  const segments = factsOfLog(disk, `${SHARD}/log`, true)
-  const log = openLog(disk, `${SHARD}/log`, { ...EVENTS_LOG, mode: 'read' })
+  const segments = factsOfLog(disk, logDirectory(SHARD, 0), true)
+  const log = openLog(disk, logDirectory(SHARD, 0), { ...EVENTS_LOG, mode: 'read' })
   const state = createState()
   const digests = ['']
   let from = { segment: 0, position: 0 }

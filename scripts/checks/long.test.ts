@@ -35,3 +35,6 @@ test('300 random damages are repaired, told exactly, and make no difference in t
   passes('scripts/checks/repair.ts', '--damages', '300', '--seed', '41'))
 
 test('80 real SIGKILLs make no difference', () => passes('scripts/crash.ts', '80'))
+
+test('40 real SIGKILLs while a crawl is compacted leave it as it was', () =>
+  passes('scripts/checks/compact-death.ts', '--kills', '40', '--pages', '400'))

@@ -4,6 +4,7 @@
  * Damage is one of two: a file ends earlier (`cut`), or one bit of it is another (`flip`). Both hit one record; what
  * was synced up to where decides the rest.
  */
+import { logDirectory } from '../../src/shard/generations.ts'
 import type { SimulatedDisk } from '../../test/sim/disk.ts'
 import { factsOfLog, isBefore, type Place, type RecordFact, recordAt, type SegmentFacts } from './log-facts.ts'
 import { SHARD } from './sample-crawl.ts'
@@ -40,7 +41,7 @@ const NOWHERE: Place = { segment: 0, position: 0 }
 
 export function shardFacts(disk: SimulatedDisk, digests: readonly string[]): ShardFacts {
   return {
-    events: factsOfLog(disk, `${SHARD}/log`, true),
+    events: factsOfLog(disk, logDirectory(SHARD, 0), true),
     pages: factsOfLog(disk, `${SHARD}/pages`, false),
     digests,
   }

@@ -25,6 +25,8 @@ export interface CompactorJob {
   readonly keepMs: number | undefined
   readonly pagesSynced: Position
   readonly segmentBytesMax: number | undefined
+  /** Bytes that stay free for the crawl. */
+  readonly freeBytesMin: number
   readonly wallMs: number
 }
 
@@ -48,14 +50,19 @@ export type CompactorAnswer =
     }
 
 function compact(job: CompactorJob): CompactorAnswer {
-  const { directory, from, pagesSynced, segmentBytesMax, wallMs } = job
+  const { directory, from, pagesSynced, segmentBytesMax, freeBytesMin, wallMs } = job
   const segment = job.segment ?? chooseSegment(job)
   if (segment === undefined)
     return { kind: 'nothing', why: 'all that is older is compacted, or no segment ended so early' }
   const { store } = openCrawlDb(job.database, 'read')
   try {
     const plan = { from, to: from + 1, segment, pagesSynced }
-    const written = writeGeneration(nodeDisk, directory, plan, { random: createRandom(), store, segmentBytesMax })
+    const written = writeGeneration(nodeDisk, directory, plan, {
+      random: createRandom(),
+      store,
+      segmentBytesMax,
+      freeBytesMin,
+    })
     const { horizon, beforeBytes, afterBytes } = written
     const checkpoint = tryImage(() =>
       writeCheckpointImage(written.state, nodeDisk, directory, placeOf(written), wallMs),

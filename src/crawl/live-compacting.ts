@@ -3,6 +3,7 @@
  * goes on in the new generation. It keeps reading what was compacted from the old files, which go when it ends.
  */
 import { startCompactor } from '../adapters/compactor.ts'
+import { CrawlError } from '../base/errors.ts'
 import type { CheckpointStore } from '../env/checkpoints.ts'
 import { renewCheckpoints } from '../shard/checkpoint.ts'
 import { removeOtherGenerations } from '../shard/generations.ts'
@@ -61,6 +62,7 @@ export class LiveCompaction {
       keepMs,
       pagesSynced: shard.pages.synced,
       segmentBytesMax: segmentBytes().segmentBytesMax,
+      freeBytesMin: shard.state.settings.freeBytesMin,
       wallMs: env.clock.wallMs(),
     })
     const written = await this.#running.answer
@@ -88,7 +90,12 @@ export class LiveCompaction {
   /** Call once the log is closed: a compaction under way is given up, and the files that do not count any more go. */
   async close(): Promise<void> {
     await this.#running?.stop()
-    const isLeft = this.#hasMoved || this.#running !== undefined
-    if (isLeft) removeOtherGenerations(this.#shard.env.disk, this.#shard.directory, this.#generation)
+    if (!this.#hasMoved && this.#running === undefined) return
+    try {
+      removeOtherGenerations(this.#shard.env.disk, this.#shard.directory, this.#generation)
+    } catch (error) {
+      // They are ignored, and go at the next opening.
+      if (!(error instanceof CrawlError)) throw error
+    }
   }
 }

@@ -8,7 +8,13 @@ import type { Random } from '../env/random.ts'
 import { ITEM_AT, ITEM_WORDS, itemKind, KIND, type Position } from '../log/format.ts'
 import type { OpenedLog } from '../log/opened.ts'
 import { loadCheckpoint, renewCheckpoints, writeCheckpointImage } from './checkpoint.ts'
-import { type CompactionOptions, publishGeneration, type WrittenGeneration, writeGeneration } from './compaction.ts'
+import {
+  type CompactionOptions,
+  publishGeneration,
+  type WrittenGeneration,
+  withdrawGeneration,
+  writeGeneration,
+} from './compaction.ts'
 import { cutAtSequence } from './cut.ts'
 import { removeOtherGenerations } from './generations.ts'
 import { horizonOf } from './horizon.ts'
@@ -63,7 +69,12 @@ export function compactShard(
   )
   if ('why' in written) return { kind: 'nothing', why: written.why }
   publishGeneration(disk, directory, plan)
-  options.commit(written)
+  try {
+    options.commit(written)
+  } catch (error) {
+    if (error instanceof CrawlError) withdrawGeneration(disk, directory, plan)
+    throw error
+  }
   removeOtherGenerations(disk, directory, plan.to)
   saveFirstCheckpoint(disk, directory, written, options)
   return { kind: 'compacted', written, voided: tidyPages(disk, directory, plan.to, options) }

@@ -46,6 +46,8 @@ export interface CompactionOptions {
   /** To spare a part of the replay: checkpoints, or a state that stands at the horizon. */
   readonly store?: CheckpointStore | undefined
   readonly state?: State | undefined
+  /** Bytes that must stay free whatever the new generation takes; default 0. */
+  readonly freeBytesMin?: number | undefined
   readonly onProgress?: ((step: CompactionStep, done: number, max: number) => void) | undefined
 }
 
@@ -107,6 +109,7 @@ function writeAside(
   plan: CompactionPlan,
   options: CompactionOptions,
 ): WrittenGeneration {
+  refuseFullDisk(disk, directory, bytesUntil(log, plan.segment), options.freeBytesMin ?? 0)
   const horizon = horizonAt(log, plan.segment)
   const until = horizon.position
   const state = options.state ?? stateAt(disk, directory, log, until, options)
@@ -179,6 +182,15 @@ function bytesUntil(log: OpenedLog, segment: number): number {
   return compacted.reduce((sum, { valBytes, key }) => sum + valBytes + (key?.bytes ?? 0), 0)
 }
 
+/** Beside a running crawl the space that it must have is not taken away from it. */
+function refuseFullDisk(disk: Disk, path: string, neededBytes: number, freeBytesMin: number): void {
+  if (freeBytesMin === 0) return
+  const freeBytes = disk.freeBytes(path)
+  if (freeBytes >= neededBytes + freeBytesMin) return
+  const message = `A compaction may take ${neededBytes} bytes, and ${freeBytes} are free, of which ${freeBytesMin} are to stay so.`
+  throw new CrawlError('DISK_FULL', message, { path }, 'Free some space, or stop the crawl and compact it then.')
+}
+
 function differs(path: string, difference: string): CrawlError {
   const message = `The compacted log gives another state than the log it was made of: ${difference}.`
   const hint = 'Nothing was changed. Please report this, and what `crawler verify` says.'
@@ -201,5 +213,11 @@ export function publishGeneration(disk: Disk, directory: string, { from, to, seg
   }
   disk.syncDirectory(aside)
   disk.rename(aside, logDirectory(directory, to))
+  disk.syncDirectory(directory)
+}
+
+/** Takes the name back from a generation that does not count. Errors: DISK_FAILED, DISK_DENIED. */
+export function withdrawGeneration(disk: Disk, directory: string, { to }: CompactionPlan): void {
+  disk.rename(logDirectory(directory, to), asideDirectory(directory, to))
   disk.syncDirectory(directory)
 }

@@ -4,7 +4,7 @@
  * Invariant: what is in memory names places of the files that were compacted; these are read from where they were until
  * the process ends. Everything written from now on lies in the new generation.
  */
-import { type CompactionPlan, publishGeneration } from './compaction.ts'
+import { type CompactionPlan, publishGeneration, withdrawGeneration } from './compaction.ts'
 import { logDirectory } from './generations.ts'
 import { type Shard, wake } from './shard-parts.ts'
 import { whenSynced } from './syncing.ts'
@@ -32,6 +32,12 @@ export function sealForCompaction(shard: Shard, done: (segment: number) => void)
 export function takeOver(shard: Shard, plan: CompactionPlan, commit: () => void): void {
   const { disk } = shard.env
   publishGeneration(disk, shard.directory, plan)
-  commit()
+  try {
+    commit()
+  } catch (error) {
+    // The crawl goes on in the old one: nobody may take the new one for it, should MANIFEST be lost.
+    withdrawGeneration(disk, shard.directory, plan)
+    throw error
+  }
   shard.events.moveTo(logDirectory(shard.directory, plan.to), plan.segment)
 }

@@ -49,6 +49,27 @@ for (const [name, given] of [
     remove()
   })
 
+  test(`${name} disk: a second name is the same file, also for who writes to it; a directory moves with its files`, () => {
+    const { disk, root, remove } = given()
+    disk.makeDirectory(`${root}/one`)
+    disk.makeDirectory(`${root}/two.tmp`)
+    const file = disk.open(`${root}/one/a`, 'create')
+    file.write(Buffer.from('hello'), 0)
+    disk.link(`${root}/one/a`, `${root}/two.tmp/a`)
+    assert.throws(() => disk.link(`${root}/one/a`, `${root}/two.tmp/a`), CrawlError)
+    assert.throws(() => disk.link(`${root}/one/none`, `${root}/two.tmp/b`), CrawlError)
+    file.write(Buffer.from('!'), 5)
+    file.close()
+    disk.rename(`${root}/two.tmp`, `${root}/two`)
+    disk.removeDirectory(`${root}/one`)
+    disk.removeDirectory(`${root}/never`)
+    assert.deepEqual(disk.list(root), ['two'])
+    const linked = disk.open(`${root}/two/a`, 'read')
+    assert.equal(text(linked), 'hello!')
+    linked.close()
+    remove()
+  })
+
   test(`${name} disk: truncating cuts, and growing again shows zeros, not what was cut`, () => {
     const { disk, root, remove } = given()
     const file = disk.open(`${root}/a`, 'create')

@@ -98,7 +98,7 @@ for (const isPowerLost of [false, true]) {
     let operations = 0
     for (let isDead = true; isDead; ) {
       operations++
-      for (let draw = 0; draw < (isPowerLost ? 4 : 1); draw++) {
+      for (let draw = 0; draw < (isPowerLost ? 2 : 1); draw++) {
         const disk = died.clone()
         isDead = dieAt(disk, operations)
         if (isPowerLost) disk.powerLoss(() => random.uint32())

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { zstdCompressSync } from 'node:zlib'
 import { decodeContent } from '../../src/adapters/content.ts'
+import { CrawlError } from '../../src/base/errors.ts'
 import { createState, type State } from '../../src/core/state.ts'
 import { verifyPages } from '../../src/crawl/page-checks.ts'
 import type { Trouble } from '../../src/crawl/trouble.ts'
@@ -49,7 +50,7 @@ function webOf(hosts: number, pagesPerHost: number): SmallCrawl['pages'] {
   return pages
 }
 
-const WEB = webOf(12, 40)
+const WEB = webOf(8, 25)
 const SETTINGS = { scope: 'any', robots: true, delayMs: 50, concurrency: 8, retriesMax: 3 } as const
 const GIVEN: SmallCrawl = {
   pages: WEB,
@@ -59,16 +60,16 @@ const GIVEN: SmallCrawl = {
   segmentBytesMax: 32 * 1024,
 }
 
-function compact(disk: SimulatedDisk, keepMs?: number, store = new SimulatedCheckpoints()): CompactedShard {
-  return compactShard({ disk, random: seeded(1) }, DIRECTORY, {
-    store,
-    stated: undefined,
-    keepMs,
-    wallMs: 0,
-    compress: (bytes) => zstdCompressSync(bytes),
+function optionsOf(store: SimulatedCheckpoints, keepMs?: number) {
+  return {
+    ...{ store, stated: undefined, keepMs, wallMs: 0, segmentBytesMax: 32 * 1024 },
+    compress: (bytes: Uint8Array) => zstdCompressSync(bytes),
     commit: () => {},
-    segmentBytesMax: 32 * 1024,
-  })
+  }
+}
+
+function compact(disk: SimulatedDisk, keepMs?: number, store = new SimulatedCheckpoints()): CompactedShard {
+  return compactShard({ disk, random: seeded(1) }, DIRECTORY, optionsOf(store, keepMs))
 }
 
 function stateOf(disk: SimulatedDisk): State {
@@ -145,7 +146,7 @@ test('a crawl that is compacted while it runs, twice, ends as one that is not, a
     ...GIVEN,
     onTurn: (shard) => {
       turns++
-      if (turns === 40 || turns === 400) compactLive(shard)
+      if (turns === 40 || turns === 150) compactLive(shard)
     },
   })
   assert.equal(done, 2)
@@ -193,10 +194,10 @@ test('compacted twice, a crawl is as after the first time', () => {
 })
 
 test('the horizon moves with what is to be kept: no record behind it is touched', () => {
-  const crawled = crawl(GIVEN)
+  const crawled = crawl({ ...GIVEN, segmentBytesMax: 16 * 1024 })
   const { events } = openShardLogs(crawled.disk, DIRECTORY, 'read')
-  assert.ok(events.segments.length > 4)
-  const keepMs = events.segments[3].header.timeMs
+  assert.ok(events.segments.length > 3)
+  const keepMs = events.segments[2].header.timeMs
   const before = stateOf(crawled.disk)
   const result = compact(crawled.disk, keepMs)
   assert.ok(result.kind === 'compacted')
@@ -206,4 +207,18 @@ test('the horizon moves with what is to be kept: no record behind it is touched'
   assert.equal(after.sequence, events.sequence)
   assert.equal(stateOf(crawled.disk).digest.toHex(), before.digest.toHex())
   assert.equal(compact(crawled.disk, keepMs).kind, 'nothing')
+})
+
+test('where MANIFEST cannot be replaced the crawl goes on in the old generation, also without a MANIFEST', () => {
+  const { disk } = crawl({ ...GIVEN, untilMs: 900 })
+  const before = stateOf(disk).digest.toHex()
+  const commit = (): void => {
+    throw new CrawlError('DISK_FULL', 'no space left')
+  }
+  const options = optionsOf(new SimulatedCheckpoints())
+  assert.throws(() => compactShard({ disk, random: seeded(1) }, DIRECTORY, { ...options, commit }), /no space left/)
+  assert.equal(generationIn(disk, DIRECTORY, undefined), 0)
+  assert.equal(stateOf(disk).digest.toHex(), before)
+  assert.equal(compact(disk).kind, 'compacted')
+  assertSound(disk, 1)
 })

@@ -261,7 +261,8 @@ class SimulatedFile implements File {
     const over = growth - this.disk.freeBytes()
     const fits = over > 0 ? Math.max(0, source.length - over) : source.length
     if (fits > 0) {
-      change(this.inode, { position, bytes: source.slice(0, fits) })
+      // A copy: `slice` of a Buffer is a view of memory that its owner uses again.
+      change(this.inode, { position, bytes: Uint8Array.prototype.slice.call(source, 0, fits) })
       this.disk.counters.writes++
       this.disk.counters.bytesWritten += fits
     }
@@ -313,7 +314,7 @@ function missing(path: string): CrawlError {
 }
 
 function newInode(bytes: Uint8Array): Inode {
-  const contents = () => ({ bytes: bytes.slice(), size: bytes.length })
+  const contents = () => ({ bytes: new Uint8Array(bytes), size: bytes.length })
   return { current: contents(), durable: contents(), changes: [], applied: 0 }
 }
 

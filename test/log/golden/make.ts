@@ -3,16 +3,17 @@
  *
  * They are made by the writer itself, with fixed times and salts; FORMAT.md explains the bytes of one of them.
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { keyOf } from '../../../src/base/md5.ts'
-import { NOWHERE } from '../../../src/log/format.ts'
+import { NOWHERE, ROLE } from '../../../src/log/format.ts'
+import { GenerationWriter } from '../../../src/log/generation-writer.ts'
 import { appendPage, PAGES_LOG } from '../../../src/log/pages.ts'
 import { openLog } from '../../../src/log/recover.ts'
 import { adoptRewritten, rewriteSegment } from '../../../src/log/rewrite.ts'
 import { Store } from '../../../src/log/store.ts'
 import { SimulatedDisk } from '../../sim/disk.ts'
-import { appendFact, CRAWL_ID, DIGEST, DIRECTORY, openEvents, seeded, startEvents } from '../given.ts'
+import { appendFact, CRAWL_ID, DIGEST, DIRECTORY, FACT, factBody, openEvents, seeded, startEvents } from '../given.ts'
 
 /** Time of the worked example in FORMAT.md: 2024-01-02T03:04:05.678Z. */
 const TIME_MS = Date.UTC(2024, 0, 2, 3, 4, 5, 678)
@@ -29,6 +30,29 @@ export function makeEvents(disk: SimulatedDisk): void {
   }
   log.close()
 }
+
+/** The same, its first two segments compacted into one. */
+export function makeCompacted(disk: SimulatedDisk): void {
+  makeEvents(disk)
+  const opened = openEvents(disk, 'read')
+  const sequenceAfter = opened.segments[2].header.firstSequence
+  opened.close()
+  const writer = new GenerationWriter(disk, ASIDE, {
+    ...{ role: ROLE.events, random: seeded(11), identity: { crawlId: CRAWL_ID, shard: 3, generation: 1 } },
+    ...{ lastNumber: 2, sequenceAfter, segmentBytesMax: 4096 },
+  })
+  for (let i = 1; i <= 6; i++) {
+    writer.begin(FACT, i, 1000 + i).rawBytes(factBody(i, i % 4, 7 * i))
+    for (let item = 0; item < i % 4; item++) writer.item(i, item, i * 31, 0xffffffff - item, FACT, item)
+    writer.end()
+  }
+  writer.mark(1006, { segment: 1, position: 400 }, DIGEST, new Uint8Array([6]))
+  writer.finish()
+  for (const number of [1, 2]) for (const half of ['val', 'key']) disk.remove(`${DIRECTORY}/00000${number}.${half}`)
+  for (const half of ['val', 'key']) disk.link(`${ASIDE}/000002.${half}`, `${DIRECTORY}/000002.${half}`)
+}
+
+const ASIDE = '/log.1'
 
 /** A store with puts, an overwrite and deletions. */
 export function makeStore(disk: SimulatedDisk): void {
@@ -71,13 +95,21 @@ export function makeExample(disk: SimulatedDisk): void {
   log.close()
 }
 
-export const MAKERS = { events: makeEvents, store: makeStore, pages: makePages, example: makeExample } as const
+export const MAKERS = {
+  events: makeEvents,
+  store: makeStore,
+  pages: makePages,
+  example: makeExample,
+  compacted: makeCompacted,
+} as const
 
 if (import.meta.main) {
   for (const [name, make] of Object.entries(MAKERS)) {
     const disk = new SimulatedDisk()
     make(disk)
     const directory = join(import.meta.dirname, 'v1', name)
+    // What was written once is never written again.
+    if (existsSync(directory)) continue
     mkdirSync(directory, { recursive: true })
     for (const file of disk.list(DIRECTORY))
       writeFileSync(join(directory, file), disk.peek(`${DIRECTORY}/${file}`) ?? '')
