@@ -116,6 +116,12 @@ function differs(path: string): CrawlError {
   return new CrawlError('LOG_CORRUPT', 'The repaired log gives another state than it was made of.', { path }, hint)
 }
 
+/** Of a log without any file. */
+const ALL_LOST: LostRange = {
+  ...{ log: ROLE.events, segment: 1, offset: 0, bytes: 0, records: undefined },
+  ...{ fromSequence: 0, toSequence: 0, fromMs: 0, toMs: 0 },
+}
+
 /** Visits what is left of the old log, and records it. */
 class Salvaging implements Visitor {
   readonly #options: SalvageEventsOptions
@@ -188,7 +194,8 @@ class Salvaging implements Visitor {
   }
 
   finish(): SalvagedEvents {
-    const { nowMs, aside, lostPages, lostEnd } = this.#options
+    const { nowMs, aside, lostPages, segments } = this.#options
+    const lostEnd = segments.length === 0 ? ALL_LOST : this.#options.lostEnd
     if (lostEnd !== undefined && !this.#knowsEnd(lostEnd)) {
       this.#lost.push({ ...lostEnd })
       this.#rerecording.gap(this.#losses.lose(undefined, () => {}))

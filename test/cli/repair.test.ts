@@ -70,7 +70,9 @@ test('a hole in the log is repaired: what is gone is told, verify says 0, and re
   assert.equal(resumed.code, 0, resumed.stderr)
   assert.ok(site.asked.length > asked)
   assert.deepEqual(await statesOf(run), states)
+  assert.equal((await run('compact')).code, 0)
   assert.equal((await run('verify')).code, 0)
+  assert.deepEqual(await statesOf(run), states)
 })
 
 test('damaged KEY files, images, crawl.db and MANIFEST cost nothing but time, and that is said', async (t) => {
@@ -90,6 +92,19 @@ test('damaged KEY files, images, crawl.db and MANIFEST cost nothing but time, an
   assert.ok(existsSync(join(dir, 'MANIFEST')))
   assert.deepEqual(readdirSync(join(shard, 'images')), [])
   assert.equal((await run('resume')).code, 0)
+})
+
+test('a log of which nothing is left begins anew from its seeds, with the settings of a checkpoint', async (t) => {
+  const { run, shard } = copyOf(t)
+  const states = await statesOf(run)
+  rmSync(join(shard, 'log'), { recursive: true })
+  const repaired = await run('verify', '--repair')
+  assert.equal(repaired.code, 0, repaired.stdout + repaired.stderr)
+  assert.match(repaired.stdout, /settings gone: those of a checkpoint hold/)
+  const resumed = await run('resume')
+  assert.equal(resumed.code, 0, resumed.stderr)
+  assert.deepEqual(await statesOf(run), states)
+  assert.equal((await run('verify')).code, 0)
 })
 
 test('with --json one line says what was repaired and what verify found then; a sound crawl has nothing to repair', async (t) => {
