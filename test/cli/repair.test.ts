@@ -70,6 +70,13 @@ test('a hole in the log is repaired: what is gone is told, verify says 0, and re
   assert.equal(resumed.code, 0, resumed.stderr)
   assert.ok(site.asked.length > asked)
   assert.deepEqual(await statesOf(run), states)
+  const early = await run('replay', '--until', '@3')
+  assert.equal(early.code, 2)
+  assert.match(early.stderr, /is known only as far as a repair found it/)
+  const explained = await run('explain', `${site.origin}/p0`)
+  assert.match(explained.stdout, /answered 200/)
+  assert.doesNotMatch(explained.stdout, /compacted/)
+
   assert.equal((await run('compact')).code, 0)
   assert.equal((await run('verify')).code, 0)
   assert.deepEqual(await statesOf(run), states)
