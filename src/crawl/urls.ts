@@ -141,12 +141,13 @@ function lineOf(
 
 /** Of the last answer. */
 function statusIn(event: CrawlEvent, key: Key): number | null {
-  const status = event.kind === KIND.linked ? standingOf(event, key)?.status : attemptIn(event)?.status
+  const status = event.kind === KIND.linked ? standingOf(event, key)?.status : attemptIn(event, key)?.status
   return status !== undefined && status > 0 ? status : null
 }
 
-function attemptIn(event: CrawlEvent): Attempt | undefined {
-  return 'attempt' in event ? event.attempt : undefined
+/** The attempt of this URL, where the record has one: of a page's record it is the page's, not that of a link on it. */
+function attemptIn(event: CrawlEvent, key: Key): Attempt | undefined {
+  return 'attempt' in event && event.attempt.link.key === key ? event.attempt : undefined
 }
 
 function classOf(now: number, event: CrawlEvent): string | null {
@@ -169,7 +170,7 @@ function attemptsOf(state: State, key: Key, now: number, event: CrawlEvent): num
     return slot < 0 ? 0 : state.waiting.attempts(slot)
   }
   if (event.kind === KIND.linked) return standingOf(event, key)?.attempts ?? 0
-  return attemptIn(event)?.attempts ?? 0
+  return attemptIn(event, key)?.attempts ?? 0
 }
 
 function fromOf(names: PageNames, link: Link, event: CrawlEvent): string | null {

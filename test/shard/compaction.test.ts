@@ -5,13 +5,16 @@ import { decodeContent } from '../../src/adapters/content.ts'
 import { CrawlError } from '../../src/base/errors.ts'
 import { createState, type State } from '../../src/core/state.ts'
 import { verifyPages } from '../../src/crawl/page-checks.ts'
+import type { PastCrawl } from '../../src/crawl/reading.ts'
 import type { Trouble } from '../../src/crawl/trouble.ts'
+import { forEachUrl } from '../../src/crawl/urls.ts'
 import type { OpenedLog } from '../../src/log/opened.ts'
 import { PAGES_LOG } from '../../src/log/pages.ts'
 import { verifyLog } from '../../src/log/verify.ts'
 import { auditLog } from '../../src/shard/audit.ts'
 import { type CompactedShard, compactShard } from '../../src/shard/compacting.ts'
 import { writeGeneration } from '../../src/shard/compaction.ts'
+import { cutAtEnd } from '../../src/shard/cut.ts'
 import { generationIn } from '../../src/shard/generations.ts'
 import { sealForCompaction, takeOver } from '../../src/shard/live-compaction.ts'
 import { EVENTS_LOG, openShardLogs } from '../../src/shard/opening.ts'
@@ -81,6 +84,26 @@ function stateOf(disk: SimulatedDisk): State {
   return state
 }
 
+/** What `urls --json` prints, sorted: pending URLs stand in another order in a compacted log. */
+function urlLines(disk: SimulatedDisk): string[] {
+  const logs = openShardLogs(disk, DIRECTORY, 'read')
+  const state = createState()
+  replay(state, logs.events)
+  const lines: string[] = []
+  const past = { logs, state, cut: cutAtEnd(logs.events) } as unknown as PastCrawl
+  forEachUrl(past, {}, true, (line) => lines.push(JSON.stringify(line)))
+  return lines.sort()
+}
+
+/** Reads every page that an event refers to; how many there are. */
+function readPages(disk: SimulatedDisk): number {
+  const logs = openShardLogs(disk, DIRECTORY, 'read')
+  const troubles: Trouble[] = []
+  const pages = verifyPages(logs, logs.events.end, decodeContent, troubles)
+  assert.deepEqual(troubles, [])
+  return pages
+}
+
 function assertSound(disk: SimulatedDisk, generation: number): void {
   const { findings } = verifyLog(disk, `${DIRECTORY}/log.${generation}`, EVENTS_LOG)
   assert.deepEqual(findings, [])
@@ -115,8 +138,11 @@ for (const order of ['breadth', 'depth', 'random', 'priority'] as const) {
     let generation = 0
     const compacted = lives(({ disk }) => {
       const before = stateOf(disk)
+      const lines = urlLines(disk)
       assert.equal(compact(disk).kind, 'compacted')
       assertSound(disk, ++generation)
+      assert.deepEqual(urlLines(disk), lines)
+      assert.ok(readPages(disk) > 0)
       assert.equal(stateOf(disk).digest.toHex(), before.digest.toHex())
       assert.deepEqual(stateOf(disk).counts, before.counts)
     })
@@ -221,4 +247,11 @@ test('where MANIFEST cannot be replaced the crawl goes on in the old generation,
   assert.equal(stateOf(disk).digest.toHex(), before)
   assert.equal(compact(disk).kind, 'compacted')
   assertSound(disk, 1)
+})
+
+test('a URL that is pending has no status, whatever the page on which it was found answered', () => {
+  const { disk } = crawl({ ...GIVEN, untilMs: 300 })
+  const pending = urlLines(disk).filter((line) => line.includes('"state":"pending"'))
+  assert.ok(pending.length > 0)
+  for (const line of pending) assert.match(line, /"status":null.*"attempts":0/)
 })
