@@ -31,6 +31,9 @@ async function passes(...args: string[]): Promise<void> {
 test('simulated crawls with deaths and losses of power, seeds that npm test does not run', () =>
   passes('scripts/sim.ts', '300', '--from', '301'))
 
+test('300 random damages are repaired, told exactly, and make no difference in the end', () =>
+  passes('scripts/checks/repair.ts', '--damages', '300', '--seed', '41'))
+
 test('80 real SIGKILLs make no difference', () => passes('scripts/crash.ts', '80'))
 
 test('40 real SIGKILLs while a crawl is compacted leave it as it was', () =>

@@ -7,7 +7,7 @@
 /** What to do next. Keys are the stable codes; docs and scripts may rely on them. */
 export const HINTS = {
   LOG_CORRUPT:
-    'Valid records follow the damage, so nothing was cut. Keep the directory; `crawler verify` names all that is damaged.',
+    'Valid records follow the damage, so nothing was cut. `crawler verify DIR --repair` sets the damaged files aside and goes on from what is left.',
   LOG_NEWER: 'This log was written by a newer version of crawler. Update crawler and try again.',
   LOG_FULL: 'Compact the crawl, or go on in another directory.',
   DISK_FULL: 'Nothing is lost. Free some space and run `crawler resume`.',

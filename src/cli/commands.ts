@@ -182,11 +182,13 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'verify',
     group: 'Keep',
-    summary: 'Read everything and say what is damaged',
+    summary: 'Read everything and say what is damaged; repair it',
     positionals: [DIR],
-    options: {},
+    options: {
+      repair: { type: 'flag', help: 'Set damaged files aside, go on from what is left, and say what is gone' },
+    },
     takesSettings: false,
-    examples: ['crawler verify', 'crawler verify logs/wide --json'],
+    examples: ['crawler verify', 'crawler verify logs/wide --repair'],
     load: () => import('./verify.ts'),
   },
 ]

@@ -9,6 +9,7 @@ import type { Arguments } from './command.ts'
 import { createCrawlLog } from './crawl-log.ts'
 import { EXIT, usageError } from './errors.ts'
 import { crawlNamed } from './reading.ts'
+import { stepProgress } from './step-progress.ts'
 import { bytes, escapeLine, jsonLine, plural } from './text.ts'
 import { parseInstant } from './until.ts'
 
@@ -29,7 +30,7 @@ function compactStopped(
   keepMs: number | undefined,
   log: ReturnType<typeof createCrawlLog>,
 ): CompactionReport {
-  const progress = stepProgress()
+  const progress = stepProgress(STEP_WORDS)
   const report = compactCrawl(root, keepMs, {
     onMessage: (message) => {
       log.write('warn', message)
@@ -80,27 +81,4 @@ const STEP_WORDS: Readonly<Record<CompactionStep, string>> = {
   replay: 'replaying',
   write: 'compacting',
   check: 'checking',
-}
-/** Compactions shorter than this show nothing, milliseconds. */
-const SHORT_MS = 2000
-/** Elsewhere than on a terminal: a line so often, milliseconds. */
-const LINE_MS = 10_000
-
-function stepProgress() {
-  const isTerminal = process.stderr.isTTY === true
-  let shownMs = performance.now() + SHORT_MS - LINE_MS
-  let isShown = false
-  return {
-    onProgress: (step: CompactionStep, done: number, max: number): void => {
-      const nowMs = performance.now()
-      if (nowMs - shownMs < (isTerminal && isShown ? SHORT_MS / 10 : LINE_MS)) return
-      shownMs = nowMs
-      isShown = true
-      const line = `${STEP_WORDS[step]} ${Math.floor((done / Math.max(1, max)) * 100)} %`
-      process.stderr.write(isTerminal ? `\r${line}\x1b[K` : `crawler: ${line}\n`)
-    },
-    end: (): void => {
-      if (isShown && isTerminal) process.stderr.write('\r\x1b[K')
-    },
-  }
 }

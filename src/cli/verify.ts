@@ -1,4 +1,4 @@
-/** `verify [DIR]`: reads everything and says what is damaged; exit 4 where something is. */
+/** `verify [DIR]`: reads everything and says what is damaged; exit 4 where something is. With `--repair`: see repair.ts. */
 import { decodeContent } from '../adapters/content.ts'
 import { nodeDisk } from '../adapters/disk.ts'
 import { layoutOf } from '../crawl/layout.ts'
@@ -7,15 +7,18 @@ import { type CrawlVerification, verifyCrawl } from '../crawl/verifying.ts'
 import { dirOf } from './arguments.ts'
 import type { Arguments } from './command.ts'
 import { EXIT } from './errors.ts'
+import { runRepair } from './repair.ts'
 import { count, escapeLine, jsonLine, plural } from './text.ts'
 
 export async function run(args: Arguments): Promise<number> {
+  const repaired = args.values['repair'] === true ? runRepair(args) : undefined
+  // What a repair leaves is verified like anything else.
   const verification = verifyCrawl(nodeDisk, layoutOf(dirOf(args)), decodeContent)
   const isDamaged = verification.troubles.some(({ isDamage }) => isDamage)
   if (args.isJson) {
     const { status, ...facts } = verification
     process.stdout.write(
-      `${jsonLine({ ok: !isDamaged, ...facts, digest: status?.digest ?? null, seq: status?.seq ?? null })}\n`,
+      `${jsonLine({ ok: !isDamaged, ...facts, digest: status?.digest ?? null, seq: status?.seq ?? null, ...repaired })}\n`,
     )
   } else process.stdout.write(textOf(verification, isDamaged))
   return isDamaged ? EXIT.corrupt : EXIT.done
@@ -35,7 +38,7 @@ function textOf(
   return `${lines.join('\n')}\n`
 }
 
-const HINT = 'There is damage. Keep the directory as it is, and a copy of it before anything is tried.'
+const HINT = 'There is damage. Keep a copy of the directory, then run `crawler verify DIR --repair`.'
 
 function troubleLine({ where, isDamage, message, segment, offset }: Trouble): string {
   const place = segment === null || message.includes('ffset') ? '' : ` (segment ${segment}, offset ${offset})`

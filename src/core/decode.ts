@@ -4,6 +4,7 @@ import { type Key, keyOf, ZERO_KEY } from '../base/md5.ts'
 import { type Directory, readDirectory, readGroups, readKey } from './encode-links.ts'
 import type { Attempt, ClaimGroup, CrawlEvent, Findings, Link, Standing, Stored } from './event.ts'
 import { COMPACTED, KIND } from './kind.ts'
+import { readLostRange, repairCountsOf } from './repaired.ts'
 
 /**
  * @param input reader over the whole record, placed at its body
@@ -80,6 +81,10 @@ function decodeBody(input: ByteReader, kind: number): CrawlEvent | undefined {
       }
     case KIND.delay:
       return { kind, host: input.latin1(), reason: input.u8(), untilMs: input.u64(), level: input.u8() }
+    case KIND.repaired: {
+      const fields = { aside: input.utf8(), lost: readList(input, readLostRange) }
+      return { kind, ...fields, counts: repairCountsOf(readList(input, (i) => i.varint())) }
+    }
     case KIND.control:
       return { kind, act: input.utf8(), settings: input.utf8() }
     case KIND.hosts:

@@ -20,6 +20,7 @@ import type {
   Stored,
 } from './event.ts'
 import { KIND } from './kind.ts'
+import { writeRepaired } from './repaired.ts'
 
 /**
  * Writes the body of `event` at the writer's place.
@@ -85,6 +86,8 @@ export function encodeEvent(out: ByteWriter, start: number, event: CrawlEvent): 
       out.u8(event.reason)
       out.u64(event.untilMs)
       return out.u8(event.level)
+    case KIND.repaired:
+      return writeRepaired(out, event)
     case KIND.control:
       out.utf8(event.act)
       return out.utf8(event.settings)

@@ -7,6 +7,7 @@
  */
 import type { Key } from '../base/md5.ts'
 import type { KIND } from './kind.ts'
+import type { RepairedEvent } from './repaired.ts'
 
 /** A URL to be fetched, with all that must be known of it before its page is. */
 export interface Link {
@@ -327,6 +328,7 @@ export type CrawlEvent =
   | ControlEvent
   | ForkedEvent
   | RelinkedEvent
+  | RepairedEvent
   | HostsEvent
   | LinkedEvent
 

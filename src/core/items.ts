@@ -28,6 +28,7 @@ export function itemsOf(event: CrawlEvent, emit: EmitItem): void {
     case KIND.close:
     case KIND.control:
     case KIND.forked:
+    case KIND.repaired:
       return emit(ZERO_KEY, event.kind, 0)
     case KIND.seeded:
       emit(ZERO_KEY, KIND.seeded, 0)

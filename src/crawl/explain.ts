@@ -121,7 +121,7 @@ export function explainUrl(logs: OpenedShard, url: string, options: ExplainOptio
 
 function compactedOf(log: OpenedLog, first: Position) {
   const horizon = horizonOf(log)
-  if (horizon === undefined || comparePositions(first, horizon.position) >= 0) return {}
+  if (horizon?.isRepair !== false || comparePositions(first, horizon.position) >= 0) return {}
   return { compacted: { until: new Date(horizon.timeMs).toISOString(), seq: horizon.sequence } }
 }
 

@@ -63,7 +63,7 @@ export function storedPage(
     return answerOf(logs, url, state, event.stored, record.timeMs, settings, decode) ?? { url, state }
   }
   const horizon = horizonOf(logs.events)
-  const isCompacted = horizon !== undefined && comparePositions(history[0], horizon.position) < 0
+  const isCompacted = horizon?.isRepair === false && comparePositions(history[0], horizon.position) < 0
   return isCompacted ? { url, state, compacted: new Date(horizon.timeMs).toISOString() } : { url, state }
 }
 

@@ -5,6 +5,7 @@ import type { Stored } from '../core/event.ts'
 import { KIND } from '../core/kind.ts'
 import type { DecodeContent } from '../env/content.ts'
 import { comparePositions, type Position } from '../log/format.ts'
+import type { PageSource } from '../log/pages.ts'
 import { eventOf } from '../shard/link-source.ts'
 import type { OpenedShard } from '../shard/opening.ts'
 import { bodyOf, readPage } from '../shard/pages.ts'
@@ -33,7 +34,7 @@ export function verifyPages(logs: Logs, end: Position, decode: DecodeContent, tr
       if (!('stored' in event) || event.stored === undefined) return
       checked++
       const { key, url } = event.attempt.link
-      const wrong = troubleOfPage(logs, event.stored, key, decode)
+      const wrong = troubleOfPage(logs.pages, event.stored, key, decode)
       if (wrong === undefined) return
       if (troubles.length >= TROUBLES_MAX) untold++
       else
@@ -49,12 +50,13 @@ export function verifyPages(logs: Logs, end: Position, decode: DecodeContent, tr
   return checked
 }
 
-function troubleOfPage(logs: Logs, stored: Stored, key: Key, decode: DecodeContent): Trouble | undefined {
+/** What is wrong with the page of an outcome; undefined where nothing is. Cost: a read or two, one SHA-256. */
+export function troubleOfPage(pages: PageSource, stored: Stored, key: Key, decode: DecodeContent): Trouble | undefined {
   try {
-    const page = readPage(logs.pages, stored.page, decode)
+    const page = readPage(pages, stored.page, decode)
     if (page === undefined) return problem('it is missing, or stands behind damage.')
     if (page.key !== key) return problem('another page stands in its place.')
-    const body = bodyOf(logs.pages, page, decode)
+    const body = bodyOf(pages, page, decode)
     if (body.length !== page.bodyBytes || body.length !== stored.bodyBytes)
       return problem(`its body has ${body.length} bytes, not ${stored.bodyBytes}.`)
     const sha256 = hash('sha256', body, 'binary')

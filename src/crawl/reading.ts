@@ -58,7 +58,8 @@ function refuseLost(log: OpenedLog, { root }: Layout): void {
   const lost = log.verdicts.find(({ what }) => what === 'syncedLost')
   if (lost === undefined) return
   const { message, segment, offset } = lost
-  const hint = 'The pages are still there. Keep the directory, and put the log back from a copy if there is one.'
+  const hint =
+    'The pages are still there. Put the log back from a copy if there is one; else `crawler verify DIR --repair` begins anew from the seeds.'
   throw new CrawlError('LOG_CORRUPT', message, { path: root, segment, offset }, hint)
 }
 

@@ -94,7 +94,8 @@ export function stateAfter(history: readonly HistoryItem[]): number {
  */
 export function sequenceAt(log: OpenedLog, { segment, position }: Position): number {
   const horizon = horizonOf(log)
-  if (horizon !== undefined && comparePositions({ segment, position }, horizon.position) < 0) return horizon.sequence
+  if (horizon?.isRepair === false && comparePositions({ segment, position }, horizon.position) < 0)
+    return horizon.sequence
   return numberAt(log, { segment, position })
 }
 

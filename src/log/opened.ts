@@ -69,6 +69,8 @@ export interface StartOptions {
   readonly timeMs: number
   /** Needed where the log is empty. */
   readonly identity?: LogIdentity | undefined
+  /** Sequence number of the first record, where the log is empty; default 1. */
+  readonly firstSequence?: number | undefined
   /** VAL bytes of a segment; default SEGMENT_BYTES_MAX. */
   readonly segmentBytesMax?: number | undefined
   /** Bytes kept aside for the last record on a full disk; default 0. */
@@ -378,7 +380,8 @@ export class OpenedLog {
       reserveBytes: start.reserveBytes ?? 0,
     }
     this.removeTorn()
-    if (files.last === undefined) return new LogWriter(files, this.createFirst(start), 2, settings)
+    if (files.last === undefined)
+      return new LogWriter(files, this.createFirst(start), (start.firstSequence ?? 1) + 1, settings)
     assert(this.tail)
     const { sequence } = this.tail
     return new LogWriter(files, this.reopenLast(files.last, this.tail), sequence, settings)
@@ -421,7 +424,7 @@ function firstHeader(identity: LogIdentity, start: StartOptions, role: number): 
     role,
     timeMs: start.timeMs,
     number: 1,
-    firstSequence: 1,
+    firstSequence: start.firstSequence ?? 1,
     salt: start.random.uint32(),
     beforeValBytes: 0,
     beforeKeyBytes: 0,

@@ -136,7 +136,7 @@ export function endOfPage(source: PageSource, address: PageAddress): Position | 
 function readPart(source: PageSource, segment: number, ordinal: number): { key: Key; record: RecordView } | undefined {
   try {
     const found = tryPart(source, segment, ordinal)
-    if (found !== undefined || !source.has(segment + 1)) return found
+    if (found !== undefined || !source.has(segment + 1) || !source.has(segment)) return found
   } catch (error) {
     if (!(error instanceof CrawlError && error.code === 'LOG_CORRUPT') || !source.has(segment + 1)) throw error
   }

@@ -5,9 +5,10 @@
  */
 import { MalformedValue } from '../base/bytes.ts'
 import { CrawlError } from '../base/errors.ts'
+import type { Disk } from '../env/disk.ts'
 import { ownFile } from './copying.ts'
 import type { LogFiles } from './files.ts'
-import { KIND, keyName, ROLE, type Role } from './format.ts'
+import { ASIDE_SUFFIX, KIND, keyName, ROLE, type Role } from './format.ts'
 import { type EmitItem, ItemBuffer } from './items.ts'
 import { decodeMark, itemsOfMark } from './mark.ts'
 import { readKey, scanSegment } from './reader.ts'
@@ -102,6 +103,21 @@ function replaceKey(files: LogFiles, number: number, words: Uint32Array<ArrayBuf
   } finally {
     file.close()
   }
+}
+
+/** Puts a KEY in the place of a damaged one: aside, synced, renamed, durable. The log must be closed, or reopened. */
+export function rewriteKey(disk: Disk, directory: string, number: number, words: Uint32Array<ArrayBuffer>): void {
+  const path = `${directory}/${keyName(number)}`
+  const file = disk.open(path + ASIDE_SUFFIX, 'create')
+  try {
+    file.truncate(0)
+    file.write(bytesOfWords(words), 0)
+    file.syncNow()
+  } finally {
+    file.close()
+  }
+  disk.rename(path + ASIDE_SUFFIX, path)
+  disk.syncDirectory(directory)
 }
 
 /** The same memory as bytes. */

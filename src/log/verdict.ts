@@ -80,7 +80,7 @@ function isMarked(rest: Rest, salt: number, segment: number, offset: number, rol
 }
 
 /** The salt of a segment of whose VAL nothing is left: the one on which most `synced` items of its KEY agree, two at least. */
-function saltOfKey(files: LogFiles, number: number): number | undefined {
+export function saltOfKey(files: LogFiles, number: number): number | undefined {
   const words = readKeyUnchecked(files, number) ?? new Uint32Array(0)
   const counts = new Map<number, number>()
   for (let at = 0; at < words.length; at += ITEM_WORDS) {

@@ -110,7 +110,7 @@ function writeAside(
   options: CompactionOptions,
 ): WrittenGeneration {
   refuseFullDisk(disk, directory, bytesUntil(log, plan.segment), options.freeBytesMin ?? 0)
-  const horizon = horizonAt(log, plan.segment)
+  const horizon = horizonAt(log, plan)
   const until = horizon.position
   const state = options.state ?? stateAt(disk, directory, log, until, options)
   const totals = totalsAt(log, until)
@@ -161,12 +161,12 @@ function progressOf(
 }
 
 /** The end of a segment that is not the last. */
-function horizonAt(log: OpenedLog, segment: number): Horizon {
+function horizonAt(log: OpenedLog, { segment, pagesSynced }: CompactionPlan): Horizon {
   const next = log.segments.find(({ number }) => number === segment + 1)
   if (next === undefined) throw new CrawlError('LOG_CORRUPT', `Segment ${segment + 1} is missing.`, { segment })
   const sequence = next.header.firstSequence - 1
   const { timeMs } = cutAtSequence(log, sequence)
-  return { position: { segment, position: log.valBytes(segment) }, sequence, timeMs }
+  return { position: { segment, position: log.valBytes(segment) }, sequence, timeMs, pagesSynced, isRepair: false }
 }
 
 function stateAt(disk: Disk, directory: string, log: OpenedLog, until: Position, options: CompactionOptions): State {

@@ -113,8 +113,9 @@ function lastRecord(
   return cut
 }
 
-function compacted(log: OpenedLog, { timeMs, sequence }: Horizon): CrawlError {
-  const why = `What happened before ${new Date(timeMs).toISOString()} (record ${sequence}) was compacted away.`
+function compacted(log: OpenedLog, { timeMs, sequence, isRepair }: Horizon): CrawlError {
+  const past = `What happened before ${new Date(timeMs).toISOString()} (record ${sequence})`
+  const why = isRepair ? `${past} is known only as far as a repair found it.` : `${past} was compacted away.`
   return unreachable(why, log)
 }
 

@@ -1,6 +1,8 @@
 /**
- * The horizon of a log: the place up to which a compaction has left the state alone. No earlier instant can be asked for.
+ * The horizon of a log: the place up to which a compaction has left the state alone, or a repair has written anew what was
+ * left. No earlier instant can be asked for.
  */
+import { KIND as EVENT } from '../core/kind.ts'
 import { ITEM_AT, ITEM_WORDS, itemKind, KIND, type Position } from '../log/format.ts'
 import { decodeMark } from '../log/mark.ts'
 import type { OpenedLog } from '../log/opened.ts'
@@ -12,6 +14,10 @@ export interface Horizon {
   readonly sequence: number
   /** Time of that record, milliseconds since 1970. */
   readonly timeMs: number
+  /** Up to where the pages are durable that what is before it refers to. */
+  readonly pagesSynced: Position
+  /** A repair wrote what is before it: all that was left, with the times it had. */
+  readonly isRepair: boolean
 }
 
 const found = new WeakMap<OpenedLog, Horizon | undefined>()
@@ -25,7 +31,7 @@ export function horizonOf(log: OpenedLog): Horizon | undefined {
   return found.get(log)
 }
 
-/** The first mark of a compacted log is the compaction's own, and its last record. */
+/** The first mark of such a log is the compaction's or the repair's own, and the last record of what that wrote. */
 function endOfCompacted(log: OpenedLog): Horizon | undefined {
   for (const { number } of log.segments) {
     const words = log.key(number)
@@ -35,8 +41,21 @@ function endOfCompacted(log: OpenedLog): Horizon | undefined {
       const mark = decodeMark(record)
       if (mark === undefined) continue
       const position = { segment: number, position: record.position + record.length }
-      return { position, sequence: mark.sequence, timeMs: record.timeMs }
+      return {
+        position,
+        sequence: mark.sequence,
+        timeMs: record.timeMs,
+        pagesSynced: mark.pagesSynced,
+        isRepair: isRepaired(log, number + 1),
+      }
     }
   }
   return undefined
+}
+
+/** Whether a segment begins with a `repaired` record. */
+function isRepaired(log: OpenedLog, number: number): boolean {
+  if (!log.has(number)) return false
+  const words = log.key(number)
+  return words.length > 0 && itemKind(words[ITEM_AT.kindAndArg]) === EVENT.repaired
 }

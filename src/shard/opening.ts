@@ -19,7 +19,7 @@ import type { Checkpoint } from '../env/checkpoints.ts'
 import type { Disk } from '../env/disk.ts'
 import type { Env } from '../env/env.ts'
 import { comparePositions, NOWHERE, type Position } from '../log/format.ts'
-import { decodeMark } from '../log/mark.ts'
+import { decodeMark, type Mark } from '../log/mark.ts'
 import type { LogIdentity, OpenedLog } from '../log/opened.ts'
 import { endOfPage, PAGES_LOG } from '../log/pages.ts'
 import { openLog } from '../log/recover.ts'
@@ -28,6 +28,7 @@ import { apply } from './applying.ts'
 import { createCheckpointing, noteMark } from './checkpointing.ts'
 import { EVENTS_LOG } from './events-log.ts'
 import { generationIn, logDirectory, removeOtherGenerations } from './generations.ts'
+import { horizonOf } from './horizon.ts'
 import { createLinkSource, eventOf } from './link-source.ts'
 import { lastMarkBefore } from './marks.ts'
 import { RateLimit } from './rate-limit.ts'
@@ -72,9 +73,9 @@ export function openShardLogs(
   const generation = generationIn(disk, directory, stated)
   const events = openLog(disk, logDirectory(directory, generation), { ...eventsOptions, mode })
   const mark = events.lastMark()
-  const pagesSynced = mark?.mark.pagesSynced ?? NOWHERE
-  const pages = openLog(disk, `${directory}/pages`, { ...PAGES_LOG, mode, promised: pagesSynced })
-  const { end, pagesEnd, lostPages } = matchEnds(events, pages, mark?.mark.synced ?? NOWHERE, pagesSynced)
+  const synced = syncedBy(mark?.mark, events)
+  const pages = openLog(disk, `${directory}/pages`, { ...PAGES_LOG, mode, promised: synced.pages })
+  const { end, pagesEnd, lostPages } = matchEnds(events, pages, synced)
   const verdicts = [...events.verdicts, ...pages.verdicts]
   const messages = verdicts.map((verdict) => verdict.message)
   if (lostPages > 0) messages.push(`${lostPages} events at the end refer to pages that are missing, and are cut.`)
@@ -82,20 +83,40 @@ export function openShardLogs(
   return { generation, events, pages, end, pagesEnd, messages, isLossy }
 }
 
+/** Up to where both logs were synced. */
+interface Synced {
+  readonly events: Position
+  readonly pages: Position
+}
+
+/**
+ * What a mark tells was synced. Where that lies before the horizon, it is a place of the log that was compacted: what stands
+ * for that was synced whole, with all pages it refers to.
+ */
+function syncedBy(mark: Mark | undefined, events: OpenedLog): Synced {
+  if (mark === undefined) return { events: NOWHERE, pages: NOWHERE }
+  const { synced, pagesSynced } = mark
+  const header = events.segments.find(({ number }) => number === synced.segment)?.header
+  const isOfNow = header !== undefined && !(isRewritten(header) && header.generation === events.generation)
+  const horizon = isOfNow ? undefined : horizonOf(events)
+  if (horizon === undefined) return { events: synced, pages: pagesSynced }
+  const isLater = comparePositions(pagesSynced, horizon.pagesSynced) > 0
+  return { events: horizon.position, pages: isLater ? pagesSynced : horizon.pagesSynced }
+}
+
 /** Finds the first event behind what the last mark promised whose page is missing, and the last page referred to. */
 function matchEnds(
   events: OpenedLog,
   pages: OpenedLog,
-  eventsSynced: Position,
-  pagesSynced: Position,
+  synced: Synced,
   until: Position = events.end,
 ): { end: Position; pagesEnd: Position; lostPages: number } {
   let end = until
-  const promisedEnd = boundaryAt(pages, pagesSynced)
+  const promisedEnd = boundaryAt(pages, synced.pages)
   let pagesEnd = promisedEnd
   let lostPages = 0
   // Pages that the end of the pages log has lost although a mark promised them may be referred to before the mark.
-  const start = comparePositions(pages.end, promisedEnd) < 0 ? NOWHERE : eventsSynced
+  const start = comparePositions(pages.end, promisedEnd) < 0 ? NOWHERE : synced.events
   for (const { number } of events.segments) {
     if (number < start.segment || number > until.segment) continue
     const from = number === start.segment ? start.position : 0
@@ -121,8 +142,7 @@ function matchEnds(
 export function pagesEndAt(events: OpenedLog, pages: OpenedLog, until: Position): Position {
   const found = lastMarkBefore(events, until)
   const mark = found && decodeMark(events.read(found.segment, found.position))
-  const from = found ?? NOWHERE
-  return matchEnds(events, pages, from, mark?.pagesSynced ?? NOWHERE, until).pagesEnd
+  return matchEnds(events, pages, syncedBy(mark, events), until).pagesEnd
 }
 
 /** A mark's place in a segment that has been rewritten since lies between no two records any more: then its end. */

@@ -21,6 +21,7 @@ import { STANDING } from '../core/event.ts'
 import { HOST } from '../core/hosts.ts'
 import { KIND } from '../core/kind.ts'
 import { depthOf, type State, segmentOf, stateOf, URL_STATE, URL_WORD } from '../core/state.ts'
+import { hostOf } from '../core/url.ts'
 import { StateDigest } from '../tables/digest.ts'
 import { eventOf } from './link-source.ts'
 import { LinkedBuffer, standingIn } from './linked-buffer.ts'
@@ -224,12 +225,21 @@ class Past {
     for (const { links } of groups) for (const link of links) this.#failedLink(event, link, segment, position)
   }
 
+  /** What was wrong with a host when it was last bad. */
+  #reasonOfHost({ url }: Link): number {
+    const { hosts } = this.#state
+    return hosts.get(hosts.findKey(keyOf(hostOf(url))), HOST.badReason)
+  }
+
   #failedLink(event: CrawlEvent, link: Link, segment: number, position: number): void {
     const rest = standsAt(this.#state, link.key, segment, position)
     if (rest === undefined || stateOf(rest) !== URL_STATE.failed) return
     notePlace(this.#places, link.key, URL_STATE.failed)
-    const standing = { ...standingIn(event, link.key), what: STANDING.failed, deaths: 0, dueMs: 0 }
-    this.#failed.add(withDepth(link, rest), standing)
+    const standing = standingIn(event, link.key)
+    // A compaction before has put it there already.
+    const reason = event.kind === KIND.linked ? standing.reason : this.#reasonOfHost(link)
+    const failed = { ...standing, reason, what: STANDING.failed, deaths: 0, dueMs: 0 }
+    this.#failed.add(withDepth(link, rest), failed)
   }
 }
 

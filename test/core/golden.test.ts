@@ -11,10 +11,12 @@ import { itemsOf } from '../../src/core/items.ts'
 import { COMPACTED } from '../../src/core/kind.ts'
 import { COMPACTED_EVENTS } from './golden/compacted.ts'
 import { GOLDEN_EVENTS } from './golden/events.ts'
+import { REPAIRED_EVENTS } from './golden/repaired.ts'
 
 const SETS = [
   { name: 'version 1', path: join(import.meta.dirname, 'golden', 'events-v1.json'), events: GOLDEN_EVENTS },
   { name: 'a compaction', path: join(import.meta.dirname, 'golden', 'compacted-v1.json'), events: COMPACTED_EVENTS },
+  { name: 'a repair', path: join(import.meta.dirname, 'golden', 'repaired-v1.json'), events: REPAIRED_EVENTS },
 ]
 
 interface Golden {
