@@ -127,6 +127,24 @@ export function readImage(disk: Disk, path: string, wanted?: OrderedTable): Read
   }
 }
 
+/**
+ * Where the state of an image stands, by its first part alone. Undefined where that cannot be read.
+ * Cost: one read.
+ */
+export function readPlace(disk: Disk, path: string): ImagePlace | undefined {
+  let file: File | undefined
+  try {
+    file = disk.open(path, 'read')
+    return decodeFacts(new ImageReader(file).part(PART.facts, 0), createState()).head
+  } catch (error) {
+    const isExpected = error instanceof BadImage || error instanceof MalformedValue || error instanceof CrawlError
+    if (!isExpected) throw error
+    return undefined
+  } finally {
+    file?.close()
+  }
+}
+
 function readFrom(file: File, wanted: OrderedTable | undefined): ReadImage {
   const state = createState()
   const reader = new ImageReader(file)

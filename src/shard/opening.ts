@@ -29,6 +29,8 @@ import { createCheckpointing, noteMark } from './checkpointing.ts'
 import { EVENTS_LOG } from './events-log.ts'
 import { generationIn, logDirectory, removeOtherGenerations } from './generations.ts'
 import { horizonOf } from './horizon.ts'
+import { readPlace } from './image.ts'
+import type { ImagePlace } from './image-facts.ts'
 import { createLinkSource, eventOf } from './link-source.ts'
 import { lastMarkBefore } from './marks.ts'
 import { RateLimit } from './rate-limit.ts'
@@ -59,18 +61,19 @@ export interface OpenedShard {
 /**
  * Looks at both logs of a shard and agrees on where they end. Changes nothing. Errors: LOG_CORRUPT, LOG_NEWER.
  *
- * @param promised  up to where the events are known to have been synced
+ * @param newest    the checkpoint made last: the events up to its place had been synced
  * @param stated    generation of the events that MANIFEST states; undefined where there is none to be read
  */
 export function openShardLogs(
   disk: Disk,
   directory: string,
   mode: 'read' | 'write',
-  promised?: Position,
+  newest?: Checkpoint,
   stated?: number,
 ): OpenedShard {
-  const eventsOptions = promised === undefined ? EVENTS_LOG : { ...EVENTS_LOG, promised }
   const generation = generationIn(disk, directory, stated)
+  const isWitness = newest !== undefined && bearsOut(readPlace(disk, `${directory}/${newest.path}`), newest, generation)
+  const eventsOptions = isWitness ? { ...EVENTS_LOG, promised: newest } : EVENTS_LOG
   const events = openLog(disk, logDirectory(directory, generation), { ...eventsOptions, mode })
   const mark = events.lastMark()
   const synced = syncedBy(mark?.mark, events)
@@ -81,6 +84,11 @@ export function openShardLogs(
   if (lostPages > 0) messages.push(`${lostPages} events at the end refer to pages that are missing, and are cut.`)
   const isLossy = verdicts.some((verdict) => verdict.what === 'syncedLost')
   return { generation, events, pages, end, pagesEnd, messages, isLossy }
+}
+
+/** Whether an image says the same as its row, which has no checksum: a wrong one would promise what never was. */
+function bearsOut(place: ImagePlace | undefined, row: Checkpoint, generation: number): boolean {
+  return place?.generation === generation && place.shard === row.shard && comparePositions(place.position, row) === 0
 }
 
 /** Up to where both logs were synced. */

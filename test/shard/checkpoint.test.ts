@@ -302,3 +302,17 @@ test('images beyond the bytes allowed are given up, the farthest first, but neve
   assert.deepEqual(numbers(39), [80, 79, 76])
   assert.deepEqual(numbers(0), [80, 79])
 })
+
+test('a row that promises more than its image knows is no witness against the log', () => {
+  const crawl = new Crawl()
+  crawl.liveAndSave(300)
+  const row = crawl.store.newestCheckpoint(0)
+  assert.ok(row)
+  const { messages, isLossy } = openShardLogs(crawl.disk, DIRECTORY, 'read', { ...row, position: row.position + 64 })
+  assert.deepEqual({ messages, isLossy }, { messages: [], isLossy: false })
+  const cut = crawl.disk.clone()
+  const { end } = openShardLogs(cut, DIRECTORY, 'read')
+  const path = `${DIRECTORY}/log/${String(end.segment).padStart(6, '0')}.val`
+  cut.poke(path, (cut.peek(path) as Uint8Array).slice(0, -1))
+  assert.equal(openShardLogs(cut, DIRECTORY, 'read', row).isLossy, true)
+})
