@@ -1,7 +1,9 @@
 /**
- * `npm run demo`: crawls a small web, kills the crawler half way, goes on, and shows what became of it.
+ * `npm run demo`: crawls a small web, kills the crawler half way, goes on, shows what became of it, lets the past go on a
+ * second time, and compacts it.
  *
- * The web is served by this process, the crawler is the real program in a process of its own. Leaves logs/demo behind.
+ * The web is served by this process, the crawler is the real program in a process of its own. Leaves logs/demo and
+ * logs/demo-fork behind.
  */
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,6 +17,7 @@ import { command, Progress, quote, say, step, table } from './screen.ts'
 import { type DemoWeb, startDemoWeb } from './web.ts'
 
 const DIR = 'logs/demo'
+const FORK = 'logs/demo-fork'
 /** A delay that makes the crawl last some seconds, and pauses after failures that do not outlast it. */
 const OPTIONS = ['--delay', '80ms', '--delay-max', '250ms', '--min-free', '0']
 const POLL_MS = 100
@@ -38,9 +41,10 @@ async function demonstrate(web: DemoWeb): Promise<void> {
     `${web.seeds.length} hosts on 127.1.0.x, port ${web.port}, ${expected.length} URLs: pages that link to each other, redirects, ` +
       'loops, files, forbidden paths. Some pages fail at first; one host is slow, one breaks connections, one is dead.',
   )
-  if (existsSync(join(ROOT, DIR))) {
-    say(`Removing ${DIR} of an earlier run.`)
-    rmSync(join(ROOT, DIR), { recursive: true })
+  for (const dir of [DIR, FORK]) {
+    if (!existsSync(join(ROOT, dir))) continue
+    say(`Removing ${dir} of an earlier run.`)
+    rmSync(join(ROOT, dir), { recursive: true })
   }
 
   step('Crawl it')
@@ -65,7 +69,15 @@ async function demonstrate(web: DemoWeb): Promise<void> {
   command(`crawler resume ${DIR}`)
   const after = await crawl(['resume', DIR], expected.length)
   if (after.code !== 0) throw new Error(`resume ended with ${after.code}: ${after.stderr}`)
-  await conclude(web, JSON.parse(after.stdout) as Status, killed)
+  const live = JSON.parse(after.stdout) as Status
+  await conclude(web, live)
+  await rewind(killed, expected.length)
+  await compact(live)
+
+  step('Try next')
+  command(`npx crawler urls ${DIR} --state failed --json`)
+  command(`npx crawler explain ${web.seeds[0]} ${DIR}`)
+  command(`npx crawler export jsonl ${FORK} --state done`)
 }
 
 interface Ran {
@@ -83,13 +95,14 @@ async function crawl(
   urls: number,
   killAt = Number.POSITIVE_INFINITY,
   isBusy = () => true,
+  dir = DIR,
 ): Promise<Ran> {
   const program = startProgram([...args, '--quiet', '--json'])
   running = program
   const progress = new Progress(urls)
   let status: Status | undefined
   while (!program.hasEnded()) {
-    const said = (await askCrawl(socketPathOf(join(ROOT, DIR)), { do: 'status' })) as Status | undefined
+    const said = (await askCrawl(socketPathOf(join(ROOT, dir)), { do: 'status' })) as Status | undefined
     if (said !== undefined) {
       status = said
       progress.show(settled(said), `${said.done} done, ${said.failed} failed, ${said.processing} in flight`)
@@ -112,7 +125,7 @@ function settled({ done, failed, refused }: Status): number {
   return done + failed + refused
 }
 
-async function conclude(web: DemoWeb, live: Status, killed: Status): Promise<void> {
+async function conclude(web: DemoWeb, live: Status): Promise<void> {
   const facts = factsOfCrawl(join(ROOT, DIR))
   const urls = await urlsOf(DIR)
   const replayed = JSON.parse((await runProgram(['replay', DIR, '--json'])).stdout) as Status
@@ -136,12 +149,39 @@ async function conclude(web: DemoWeb, live: Status, killed: Status): Promise<voi
     ['verify', verified.code === 0 ? 'all is well' : `exit ${verified.code}`],
   ])
 
-  step('Try next')
-  command(`npx crawler urls ${DIR} --state failed --json`)
-  command(`npx crawler explain ${retriedUrl(facts) ?? web.seeds[0]} ${DIR}`)
-  command(`npx crawler replay ${DIR} --until @${killed.seq}`)
   const isRight = strange.length + requests.differences.length === 0
   if (!isRight || replayed.digest !== live.digest || verified.code !== 0) process.exitCode = 1
+}
+
+/** The moment of the kill once more: another crawl goes on from there, and comes to the same end. */
+async function rewind(killed: Status, urls: number): Promise<void> {
+  step('Rewind to the kill, and let that past go on by itself')
+  command(`crawler replay ${DIR} --until @${killed.seq} --fork ${FORK} --delay 20ms`)
+  const fork = ['replay', DIR, '--until', `@${killed.seq}`, '--fork', FORK, '--delay', '20ms', '--json']
+  const forked = await runProgram(fork)
+  if (forked.code !== 0) throw new Error(`the fork ended with ${forked.code}: ${forked.stderr}`)
+  const then = JSON.parse(forked.stdout) as Status
+  say(`A crawl of its own, with ${then.pending} URLs pending; it shares the files of its past with ${DIR}.`)
+  command(`crawler resume ${FORK}`)
+  const after = await crawl(['resume', FORK], urls, Number.POSITIVE_INFINITY, () => true, FORK)
+  if (after.code !== 0) throw new Error(`resume ended with ${after.code}: ${after.stderr}`)
+  const [own, others] = [await urlsOf(FORK), await urlsOf(DIR)]
+  const strange = [...others].filter(([url, { state }]) => own.get(url)?.state !== state).map(([url]) => url)
+  if (own.size !== others.size) strange.push(`${own.size} URLs, not ${others.size}`)
+  say(verdict(strange, `${own.size} URLs, each in the state that it has in ${DIR}.`))
+  if (strange.length > 0) process.exitCode = 1
+}
+
+/** What is not needed any more goes; the state stays. */
+async function compact(live: Status): Promise<void> {
+  step('Compact it')
+  command(`crawler compact ${DIR}`)
+  quote((await runProgram(['compact', DIR])).stdout)
+  const verified = await runProgram(['verify', DIR])
+  const now = JSON.parse((await runProgram(['status', DIR, '--json'])).stdout) as Status
+  const isSame = now.digest === live.digest
+  say(`digest ${now.digest}: ${isSame ? 'the same' : 'ANOTHER ONE'}; verify: exit ${verified.code}.`)
+  if (!isSame || verified.code !== 0) process.exitCode = 1
 }
 
 function killText(facts: CrawlFacts): string {
@@ -160,12 +200,6 @@ function sum(facts: CrawlFacts, field: 'retries' | 'deaths'): number {
 
 function verdict(differences: readonly string[], good: string): string {
   return differences.length === 0 ? good : `NOT AS IT SHOULD BE: ${differences.slice(0, 3).join('; ')}`
-}
-
-/** A URL with a story to tell. */
-function retriedUrl(facts: CrawlFacts): string | undefined {
-  const told = [...facts.urls.values()].filter(({ url }) => url.length > 0 && url.length < 40)
-  return (told.find(({ deaths }) => deaths > 0) ?? told.find(({ retries }) => retries > 0))?.url
 }
 
 await main()
