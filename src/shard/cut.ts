@@ -32,13 +32,13 @@ export function cutAtEnd(log: OpenedLog): Cut {
  */
 export function cutAtSequence(log: OpenedLog, sequence: number): Cut {
   if (sequence >= log.sequence) throw unreachable(`The log ends with record ${log.sequence - 1}.`, log)
+  const horizon = horizonOf(log)
+  if (horizon !== undefined && sequence < horizon.sequence) throw compacted(log, horizon)
+  if (horizon?.sequence === sequence) return horizon
   const segment = lastSegment(log, ({ header }) => header.firstSequence <= sequence)
   if (segment === undefined) {
     throw unreachable(`The log begins with record ${log.segments[0]?.header.firstSequence ?? 1}.`, log)
   }
-  const horizon = horizonOf(log)
-  if (horizon !== undefined && sequence < horizon.sequence) throw compacted(log, horizon)
-  if (horizon?.sequence === sequence) return horizon
   const isWithin = (mark: FoundMarkItem): boolean => mark.sequence <= sequence
   return lastRecord(log, segment, isWithin, (_, number) => number <= sequence)
 }
@@ -59,10 +59,10 @@ export function placeBehind(log: OpenedLog, sequence: number): Position | undefi
  * Cost: one KEY file, and the records between two marks.
  */
 export function cutAtTime(log: OpenedLog, timeMs: number): Cut {
-  const segment = lastSegment(log, ({ header }) => header.timeMs <= timeMs)
-  if (segment === undefined) throw unreachable('The crawl began later.', log)
   const horizon = horizonOf(log)
   if (horizon !== undefined && timeMs < horizon.timeMs) throw compacted(log, horizon)
+  const segment = lastSegment(log, ({ header }) => header.timeMs <= timeMs)
+  if (segment === undefined) throw unreachable('The crawl began later.', log)
   if (horizon !== undefined && segment.number <= horizon.position.segment) return horizon
   const isWithin = (mark: FoundMarkItem): boolean => mark.timeMs <= timeMs
   return lastRecord(log, segment, isWithin, (record) => record.timeMs <= timeMs)
