@@ -81,6 +81,9 @@ export interface State {
   bulkOrdinal: number
 }
 
+/** Scope keys are as many as hosts of seeds, not as URLs: 64 partitions. In images: see their VERSION. */
+const SCOPE_PARTITION_BITS = 6
+
 /** An empty state. */
 export function createState(): State {
   return {
@@ -90,7 +93,7 @@ export function createState(): State {
     waiting: new WaitingTable(),
     processing: new OrderedTable({ valueWords: 2 }),
     contents: new OrderedTable({ valueWords: 2 }),
-    scopeKeys: new OrderedTable({ valueWords: 1 }),
+    scopeKeys: new OrderedTable({ valueWords: 1, partitionBits: SCOPE_PARTITION_BITS }),
     relinks: new KeyQueue(),
     digest: new StateDigest(),
     counts: new Float64Array(6),

@@ -9,7 +9,7 @@ import type { File } from '../env/disk.ts'
 
 /** "RCim", then the version. Change the version with anything in IMAGE.md: an image of another version is ignored. */
 const MAGIC = 0x6d69_4352
-const VERSION = 1
+const VERSION = 2
 const FILE_HEADER_BYTES = 8
 
 /** Bytes of a piece's head, in ours and in a table's. */

@@ -60,6 +60,8 @@ export function acceptsPartition(
   if (read(bytesOf(head)) !== head.byteLength || head[AT.partition] !== partition) return undefined
   // Checked by itself, so that a damaged count does not ask for all the memory there is.
   if (crc32(bytesOf(head.subarray(0, AT.headChecksum))) !== head[AT.headChecksum]) return undefined
+  // Most partitions of a small table are empty: an array of their own each costs more than all the rest.
+  if (head[AT.count] === 0) return head[AT.entriesChecksum] === 0 ? new Uint32Array(0) : undefined
   const entries = allocate(head[AT.count] * stride)
   const whole = read(bytesOf(entries)) === entries.byteLength && crc32(bytesOf(entries)) === head[AT.entriesChecksum]
   if (whole && stripAscending(entries, stride, partition, shift)) return entries

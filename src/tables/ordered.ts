@@ -295,6 +295,7 @@ export class OrderedTable {
   /** One partition's piece of an image: an image is the header and these, from 0 on. Lets a checkpoint hold one at a time. */
   writePartition(partition: number, write: WriteImage): void {
     const entryWords = this.#counts[partition] * this.#stride
+    if (entryWords === 0) return write(sealPartition(new Uint32Array(PARTITION_HEADER_WORDS), partition, 0))
     const piece = allocate(PARTITION_HEADER_WORDS + entryWords)
     pack(this.#partitions[partition], piece, PARTITION_HEADER_WORDS, this.#stride, (partition << this.#shift) >>> 0)
     write(sealPartition(piece, partition, this.#counts[partition]))
@@ -307,7 +308,8 @@ export class OrderedTable {
     const entries = acceptsPartition(partition, this.#shift, this.#stride, read)
     if (entries === undefined) return false
     const entryCount = entries.length / this.#stride
-    if (entryCount > 0) this.#fill(partition, entries, capacityFor(entryCount, partition / this.partitionCount), 0)
+    if (entryCount === 0) return true
+    this.#fill(partition, entries, capacityFor(entryCount, partition / this.partitionCount), 0)
     this.#counts[partition] = entryCount
     this.count += entryCount
     release(entries)

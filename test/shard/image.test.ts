@@ -169,6 +169,6 @@ test('an image of another version, and a missing one, is said to be that', () =>
   const bytes = disk.peek(PATH) as Uint8Array
   bytes[4] = 9
   disk.poke(PATH, bytes)
-  assert.deepEqual(readImage(disk, PATH), { kind: 'unusable', why: 'it is of version 9, not 1' })
+  assert.deepEqual(readImage(disk, PATH), { kind: 'unusable', why: 'it is of version 9, not 2' })
   assert.equal(readImage(disk, '/images/1.img').kind, 'unusable')
 })
