@@ -4,7 +4,7 @@
  *
  *     node scripts/checks/newcomer.ts [--no-test]      clones what is committed; needs the npm registry
  *
- * Where the README names example.org, a small web on loopback stands in.
+ * Where the README names example.org, a small web on loopback stands in; where it names a record, one that this web's crawl has.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -73,6 +73,7 @@ function run(clone: string, command: string, web: ServedWeb): void {
   const real = command
     .replaceAll('https://example.org/some/page', page?.url ?? web.seeds[0])
     .replaceAll('https://example.org/', web.seeds[0])
+    .replaceAll(/@\d+/g, '@100')
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, () => new Date().toISOString())
   const startedMs = performance.now()
   // Only what every machine with Node and npm has: nothing of this repository's own Node.
