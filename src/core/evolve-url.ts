@@ -228,6 +228,23 @@ function giveBack(
   } else {
     deaths += arg
   }
+  startWaiting(state, k0, k1, k2, k3, handle, attempts, deaths, dueMs, segment, position)
+}
+
+/** Puts a URL into the waiting table; its link stands in this record from now on. */
+function startWaiting(
+  state: State,
+  k0: number,
+  k1: number,
+  k2: number,
+  k3: number,
+  handle: number,
+  attempts: number,
+  deaths: number,
+  dueMs: number,
+  segment: number,
+  position: number,
+): void {
   state.waiting.add(state.hosts, state.host, k0, k1, k2, k3, attempts, deaths, dueMs)
   mixWaiting(state.digest, k0, k1, k2, k3, attempts, deaths, dueMs)
   state.digest.add()
@@ -252,11 +269,7 @@ function wait(
   const standing = event.kind === KIND.linked ? standingOf(event, keyFromWords(k0, k1, k2, k3)) : undefined
   if (standing === undefined) throw contradiction(segment, position, KIND.waits, `of a record of kind ${event.kind}`)
   const { deaths, dueMs } = standing
-  state.waiting.add(state.hosts, state.host, k0, k1, k2, k3, attempts, deaths, dueMs)
-  mixWaiting(state.digest, k0, k1, k2, k3, attempts, deaths, dueMs)
-  state.digest.add()
-  const depth = depthOf(state.urls.word(handle, URL_WORD.rest))
-  move(state, k0, k1, k2, k3, handle, packUrl(segment, depth, URL_WAITING, URL_STATE.pending), position)
+  startWaiting(state, k0, k1, k2, k3, handle, attempts, deaths, dueMs, segment, position)
 }
 
 /** An outcome: the URL's address is its record from now on. */

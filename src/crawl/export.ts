@@ -14,7 +14,7 @@ import type { DecodeContent } from '../env/content.ts'
 import { isTextType, textOfBody } from '../html/page-text.ts'
 import { comparePositions, NOWHERE, type Position } from '../log/format.ts'
 import type { OpenedLog } from '../log/opened.ts'
-import { cutAtSequence, cutAtTime, placeBehind } from '../shard/cut.ts'
+import { cutAtSequence, cutAtTime, cutBehind } from '../shard/cut.ts'
 import { eventOf } from '../shard/link-source.ts'
 import { bodyOf, readPage } from '../shard/pages.ts'
 import { decodeBody } from '../shard/reading.ts'
@@ -170,7 +170,7 @@ interface Resumed {
 function resumedAt({ logs, cut }: PastCrawl, { behind }: ExportOptions): Resumed {
   if (behind === undefined) return { place: NOWHERE, isBefore: () => false }
   const { seq, url } = behind
-  const place = seq < 2 || seq > cut.sequence ? undefined : placeBehind(logs.events, seq - 1)
+  const place = seq < 2 || seq > cut.sequence ? undefined : cutBehind(logs.events, seq - 1)?.position
   const keys = place === undefined ? [] : keysAt(logs.events, place)
   const last = keys.indexOf(keyOf(url))
   if (place === undefined || last < 0) {

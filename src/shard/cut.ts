@@ -35,23 +35,20 @@ export function cutAtSequence(log: OpenedLog, sequence: number): Cut {
   const horizon = horizonOf(log)
   if (horizon !== undefined && sequence < horizon.sequence) throw compacted(log, horizon)
   if (horizon?.sequence === sequence) return horizon
-  const segment = lastSegment(log, ({ header }) => header.firstSequence <= sequence)
-  if (segment === undefined) {
-    throw unreachable(`The log begins with record ${log.segments[0]?.header.firstSequence ?? 1}.`, log)
-  }
-  const isWithin = (mark: FoundMarkItem): boolean => mark.sequence <= sequence
-  return lastRecord(log, segment, isWithin, (_, number) => number <= sequence)
+  const cut = cutBehind(log, sequence)
+  if (cut !== undefined) return cut
+  throw unreachable(`The log begins with record ${log.segments[0]?.header.firstSequence ?? 1}.`, log)
 }
 
 /**
- * The place behind the record of a number, counted from the first of its segment, also among those that a compaction wrote;
+ * The cut behind the record of a number, counted from the first of its segment, also among those that a compaction wrote;
  * undefined before the first. Cost: as `cutAtSequence`.
  */
-export function placeBehind(log: OpenedLog, sequence: number): Position | undefined {
+export function cutBehind(log: OpenedLog, sequence: number): Cut | undefined {
   const segment = lastSegment(log, ({ header }) => header.firstSequence <= sequence)
   if (segment === undefined) return undefined
   const isWithin = (mark: FoundMarkItem): boolean => mark.sequence <= sequence
-  return lastRecord(log, segment, isWithin, (_, number) => number <= sequence).position
+  return lastRecord(log, segment, isWithin, (_, number) => number <= sequence)
 }
 
 /**

@@ -10,8 +10,8 @@ import { verifyCrawl } from '../../src/crawl/verifying.ts'
 import { seeded } from '../log/given.ts'
 import { crawl } from '../shard/small-crawl.ts'
 import { SimulatedCheckpoints } from '../sim/checkpoints.ts'
-import { Death } from '../sim/death.ts'
 import type { SimulatedDisk } from '../sim/disk.ts'
+import { diesAt } from '../sim/dying.ts'
 
 const LAYOUT = { ...layoutOf('/crawl'), shard: () => '/crawl' }
 const NOW_MS = Date.UTC(2027, 0, 1)
@@ -58,28 +58,6 @@ function soundDigest(disk: SimulatedDisk): string | undefined {
   }
 }
 
-/** Lets the disk die at its operation number `at`; @returns whether it came so far. */
-function dieAt(disk: SimulatedDisk, at: number): boolean {
-  let left = at
-  const operation = (): void => {
-    if (--left > 0) return
-    disk.processDeath()
-    throw new Death('process')
-  }
-  disk.fault = () => void operation() as undefined
-  disk.nameFault = operation
-  try {
-    repair(disk)
-    return false
-  } catch (error) {
-    if (!(error instanceof Death)) throw error
-    return true
-  } finally {
-    disk.fault = () => undefined
-    disk.nameFault = () => {}
-  }
-}
-
 const lossesOf = ({ lost, counts, urls, pages }: Repair): unknown => ({
   events: lost.filter(({ log }) => log === 1),
   counts,
@@ -101,7 +79,7 @@ for (const isPowerLost of [false, true]) {
     for (let isDead = true; isDead; ) {
       operations++
       const disk = damaged.clone()
-      isDead = dieAt(disk, operations)
+      isDead = diesAt(disk, operations, () => void repair(disk))
       if (isPowerLost) disk.powerLoss(() => random.uint32())
       const generation = statedGeneration(disk, LAYOUT)
       generations.add(generation)

@@ -11,8 +11,8 @@ import { cutToMatch, openShardLogs } from '../../src/shard/opening.ts'
 import { replayFrom } from '../../src/shard/replay.ts'
 import { seeded } from '../log/given.ts'
 import { SimulatedCheckpoints } from '../sim/checkpoints.ts'
-import { Death } from '../sim/death.ts'
 import type { SimulatedDisk } from '../sim/disk.ts'
+import { diesAt } from '../sim/dying.ts'
 import { crawl } from './small-crawl.ts'
 
 const DIRECTORY = '/crawl'
@@ -63,28 +63,6 @@ function reopened(disk: SimulatedDisk, store: SimulatedCheckpoints) {
   return { digest: state.digest.toHex(), counts: [...state.counts], logs, generation: opened.generation }
 }
 
-/** Lets the disk die at its operation number `at`; @returns whether it came so far. */
-function dieAt(disk: SimulatedDisk, at: number): boolean {
-  let left = at
-  const operation = (): void => {
-    if (--left > 0) return
-    disk.processDeath()
-    throw new Death('process')
-  }
-  disk.fault = () => void operation() as undefined
-  disk.nameFault = operation
-  try {
-    compact(disk, new SimulatedCheckpoints())
-    return false
-  } catch (error) {
-    if (!(error instanceof Death)) throw error
-    return true
-  } finally {
-    disk.fault = () => undefined
-    disk.nameFault = () => {}
-  }
-}
-
 for (const isPowerLost of [false, true]) {
   test(`a ${isPowerLost ? 'loss of power' : 'death'} at any operation of a compaction leaves the crawl as it was`, () => {
     const died = diedCrawl()
@@ -100,7 +78,7 @@ for (const isPowerLost of [false, true]) {
       operations++
       for (let draw = 0; draw < (isPowerLost ? 2 : 1); draw++) {
         const disk = died.clone()
-        isDead = dieAt(disk, operations)
+        isDead = diesAt(disk, operations, () => void compact(disk, new SimulatedCheckpoints()))
         if (isPowerLost) disk.powerLoss(() => random.uint32())
         const after = reopened(disk, new SimulatedCheckpoints())
         assert.deepEqual(after.counts, before.counts, `operation ${operations}`)
